@@ -1,0 +1,30 @@
+"""Gymnasium environments, one package per domain, on one asynchronous core."""
+
+from execgym.envs.core import ExecEnv, ToolResult
+from execgym.envs.errors import (
+    EnvError,
+    InvalidOptionError,
+    TaskSetUnavailableError,
+    UnknownTaskError,
+)
+from execgym.envs.spaces import Unicode
+from execgym.envs.task import Judge, Task, TaskSource
+from execgym.envs.tools import Tool, ToolCall, ToolCallError, parse_action, tool
+
+__all__ = [
+    "EnvError",
+    "ExecEnv",
+    "InvalidOptionError",
+    "Judge",
+    "Task",
+    "TaskSetUnavailableError",
+    "TaskSource",
+    "Tool",
+    "ToolCall",
+    "ToolCallError",
+    "ToolResult",
+    "Unicode",
+    "UnknownTaskError",
+    "parse_action",
+    "tool",
+]

@@ -1,0 +1,98 @@
+"""What a sandbox is to be: its template, its limits, its backend."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from execgym.sandbox.errors import TemplateError
+
+_MIB = 1024 * 1024
+_MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds on one sandbox and on each command in it.
+
+    Attributes:
+        cpu_seconds: CPU time of one command, its children included where the backend can tell.
+        wall_seconds: Time from the start of a command until it is killed. A safety net against
+            sleeping, so it is generous: load on the machine must not turn right into wrong.
+        memory_bytes: Private writable memory of each process (`RLIMIT_DATA`).
+        processes: Processes and threads that the sandbox may have at one time.
+        open_files: Open file descriptors of each process.
+        file_bytes: Size of the largest file that a process may write.
+        workspace_bytes: Size of the writable file system (`/workspace`, `/tmp`, `/dev/shm`).
+        workspace_inodes: Files, directories and links on it.
+        output_bytes: Bytes kept of stdout, and as many of stderr: the head and the tail, with
+            the number of dropped bytes reported.
+    """
+
+    cpu_seconds: float = 10.0
+    wall_seconds: float = 60.0
+    memory_bytes: int = 512 * _MIB
+    processes: int = 64
+    open_files: int = 256
+    file_bytes: int = 64 * _MIB
+    workspace_bytes: int = 64 * _MIB
+    workspace_inodes: int = 8192
+    output_bytes: int = 64 * 1024
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            expected = (int, float) if field.name.endswith("_seconds") else (int,)
+            if isinstance(value, bool) or not isinstance(value, expected) or not value > 0:
+                kind = "a positive number" if float in expected else "a positive whole number"
+                raise ValueError(f"Limits.{field.name} must be {kind}, not {value!r}")
+            if value == float("inf"):
+                raise ValueError(f"Limits.{field.name} must be finite, not {value!r}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """What every sandbox of a kind has in common; one zygote serves one template.
+
+    Attributes:
+        modules: Importable names that the zygote imports before it forks, so that no sandbox
+            pays for the import.
+        sources: Pairs `(module name, source text)` of single-file modules that are not installed
+            in the image and that the zygote makes importable. The text may only import the
+            standard library and must run on Python 3.8.
+        image: `"host"` for the host's own interpreter and installed packages, read-only, or the
+            path of an unpacked root file system that has a `python3`.
+    """
+
+    modules: tuple[str, ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
+    image: str = "host"
+
+    def __post_init__(self) -> None:
+        for name in (*self.modules, *(name for name, _ in self.sources)):
+            if not isinstance(name, str) or not _MODULE_NAME.match(name):
+                raise TemplateError(
+                    f"template module {name!r} is not a dotted module name such as 'json'"
+                )
+
+
+BACKENDS = ("auto", "namespace")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxSpec:
+    """All that is needed to open a sandbox.
+
+    Attributes:
+        template: What the sandbox is forked from.
+        limits: Bounds on the sandbox, and the default bounds of each command.
+        backend: `"auto"` or `"namespace"`.
+    """
+
+    template: Template = Template()
+    limits: Limits = Limits()
+    backend: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise ValueError(f"backend {self.backend!r} is not one of {', '.join(BACKENDS)}")
