@@ -1,0 +1,125 @@
+"""`execgym/SQL-v0`: questions about an SQLite database, answered by a query that is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from execgym.envs.core import ExecEnv, ToolResult
+from execgym.envs.errors import InvalidOptionError
+from execgym.envs.sql.execution import TEMPLATE, QueryAnswer, run_in_sandbox
+from execgym.envs.sql.judge import ANSWER_FILE, RUNS_CHECK, SQLJudge
+from execgym.envs.sql.reference import quote
+from execgym.envs.sql.sources import load_source
+from execgym.envs.sql.tasks import DATABASE_FILE
+from execgym.envs.task import Judge, TaskSource
+from execgym.envs.tools import tool
+from execgym.judging.verdict import Status, Verdict
+from execgym.sandbox import CommandResult, Template
+
+SHOWN_ROWS = 50
+"""Rows that `run_sql` shows."""
+
+_CELL_LENGTH = 200
+
+
+class SQLEnv(ExecEnv):
+    """Answer a question about a database by one SELECT.
+
+    `run_sql` runs a query on the shown database and answers its rows. `submit_sql` ends the
+    episode: the query is executed in a fresh sandbox on the shown database and on hidden databases
+    of the same schema, and passes if its rows are right on all of them (see
+    `execgym.envs.sql.comparison` for the rules).
+
+    Args:
+        shaping: Reward for a submission that fails but runs on the shown database and reads a
+            table of it, from 0 to 1. It is reported apart, in `info["shaping"]`; the verdict is
+            the same with and without it.
+        **options: See `ExecEnv`.
+
+    Raises:
+        InvalidOptionError: An argument is not allowed.
+    """
+
+    domain: ClassVar[str] = "sql"
+    default_tool: ClassVar[str] = "submit_sql"
+    template: ClassVar[Template] = TEMPLATE
+    tools_are_read_only: ClassVar[bool] = True
+
+    def __init__(self, *, shaping: float = 0.0, **options: Any) -> None:
+        if (
+            isinstance(shaping, bool)
+            or not isinstance(shaping, int | float)
+            or not 0 <= shaping <= 1
+        ):
+            raise InvalidOptionError(f"shaping is a number from 0 to 1, not {shaping!r}")
+        self._shaping_reward = float(shaping)
+        super().__init__(**options)
+
+    @tool
+    async def run_sql(self, query: str) -> ToolResult:
+        """Run one SELECT on the database and see its first rows.
+
+        Args:
+            query: The SQL text. The database is SQLite and can only be read.
+        """
+        answers, result = await run_in_sandbox(
+            await self._workspace(), query, [self.task.files[DATABASE_FILE]], rows=SHOWN_ROWS
+        )
+        return ToolResult(observation=_as_table(answers[0]), command=result)
+
+    @tool
+    async def submit_sql(self, query: str) -> ToolResult:
+        """Hand in the query that answers the question, which ends the episode.
+
+        Args:
+            query: One SELECT with the columns in the order of the question; their names are free.
+        """
+        return ToolResult(observation="", artifacts={ANSWER_FILE: query.encode()})
+
+    def _load_source(self, tasks: str) -> TaskSource:
+        return load_source(tasks)
+
+    def _make_judge(self, backend: str) -> Judge:
+        return SQLJudge(backend)
+
+    def _shaping(self, artifacts: Mapping[str, bytes], verdict: Verdict) -> float:
+        ran = any(check.name == RUNS_CHECK and check.passed for check in verdict.checks)
+        return self._shaping_reward if ran else 0.0
+
+    def _info(
+        self,
+        *,
+        tool: str = "",
+        command: CommandResult | None = None,
+        verdict: Verdict | None = None,
+    ) -> dict[str, Any]:
+        info = super()._info(tool=tool, command=command, verdict=verdict)
+        failed = verdict is not None and verdict.status is Status.FAIL
+        info["shaping"] = self._shaping({}, verdict) if verdict is not None and failed else 0.0
+        return info
+
+    def _arguments(self) -> dict[str, Any]:
+        return {**super()._arguments(), "shaping": self._shaping_reward}
+
+
+def _as_table(answer: QueryAnswer) -> str:
+    if answer.error:
+        return f"Error: {answer.error}"
+    lines = [" | ".join(_printable(name) for name in answer.columns)]
+    lines += [" | ".join(_cell(value) for value in row) for row in answer.rows]
+    count = f"{len(answer.rows)} row{'s' if len(answer.rows) != 1 else ''}"
+    lines.append(f"(the first {count}; there are more)" if answer.cut else f"({count})")
+    return "\n".join(lines)
+
+
+def _cell(value: int | float | str | bytes | None) -> str:
+    text = value if isinstance(value, str) else quote(value)
+    return _printable(text)
+
+
+def _printable(text: str) -> str:
+    text = "".join(
+        char if char.isprintable() else repr(char)[1:-1] for char in text[: _CELL_LENGTH + 1]
+    )
+    return text if len(text) <= _CELL_LENGTH else text[:_CELL_LENGTH] + "…"

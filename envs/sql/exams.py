@@ -1,0 +1,162 @@
+"""What a submission is judged by: the databases of a task, and the right rows on each.
+
+Only trusted code imports this module. Nothing of it may reach a task, an observation, an info, a
+pickle of an env, or a sandbox, except that the databases and the query go to the sandbox in which
+the query is judged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import random
+from collections.abc import Iterable, Sequence
+
+from execgym.envs.sql.comparison import rows_match
+from execgym.envs.sql.data import HIDDEN_WORLDS, world
+from execgym.envs.sql.driver import QueryError, ReadOnlyDatabase
+from execgym.envs.sql.mutants import mutants
+from execgym.envs.sql.reference import (
+    MAX_BYTES,
+    MAX_ROWS,
+    MAX_STEPS,
+    ExpectedRows,
+    ReferenceQuery,
+    UndeterminedError,
+    expected_rows,
+    quote,
+)
+from execgym.envs.sql.tasks import generate
+
+HIDDEN_DATABASES = 3
+"""Hidden variants on which a submission is judged."""
+
+_CANDIDATES = 8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Exam:
+    """What a submission is judged by.
+
+    Attributes:
+        databases: Bytes of SQLite files: the shown one, then the hidden ones.
+        alternatives: Each is a right answer: its rows on each of the databases.
+    """
+
+    databases: tuple[bytes, ...]
+    alternatives: tuple[tuple[ExpectedRows, ...], ...]
+
+
+def exam(task_id: str) -> Exam:
+    """Return the exam of a task.
+
+    Raises:
+        UnknownTaskError: No task has this id.
+        UndeterminedError: No hidden database was found on which the reference has an answer.
+    """
+    return _generated_exam(task_id)
+
+
+def reference_of(task_id: str) -> ReferenceQuery:
+    """Return the reference of a task, the first one where it has several.
+
+    Raises:
+        UnknownTaskError: No task has this id.
+    """
+    return generate(task_id).question.reference
+
+
+@functools.lru_cache(maxsize=1024)
+def _generated_exam(task_id: str) -> Exam:
+    task = generate(task_id)
+    shown = world(task.split, task.schema_index, task.world_number).database
+    numbers = random.Random(f"exam/{task_id}").sample(HIDDEN_WORLDS, len(HIDDEN_WORLDS))  # noqa: S311
+    hidden = (world(task.split, task.schema_index, number).database for number in numbers)
+    columns = [column.name for table in task.question.tables for column in table.columns]
+    return choose_databases((task.question.reference,), shown, hidden, columns)
+
+
+def choose_databases(
+    references: Sequence[ReferenceQuery],
+    shown: bytes,
+    candidates: Iterable[bytes],
+    columns: Sequence[str],
+) -> Exam:
+    """Choose hidden databases that tell the references from their mutants.
+
+    Args:
+        references: Right queries. The first one is mutated.
+        shown: The shown database.
+        candidates: Databases of the same schema, in order of preference.
+        columns: Column names for the mutants.
+
+    Raises:
+        UndeterminedError: A reference has no answer on the shown database, or on no candidate.
+    """
+    answers = [[expected_rows(reference, shown) for reference in references]]
+    databases = [shown]
+    for candidate in candidates:
+        try:
+            found = [expected_rows(reference, candidate) for reference in references]
+        except UndeterminedError:
+            continue
+        answers.append(found)
+        databases.append(candidate)
+        if len(databases) > _CANDIDATES:
+            break
+    if len(databases) == 1:
+        raise UndeterminedError("the reference has an answer on no hidden database")
+    wrong = [*mutants(references[0].sql, columns), *_constants(answers[0][0])]
+    survivors = _not_killed(wrong, shown, answers[0])
+    kills = [
+        set(survivors) - set(_not_killed(survivors, database, found))
+        for database, found in zip(databases[1:], answers[1:], strict=True)
+    ]
+    chosen = [0, *(1 + index for index in _cover(kills))]
+    return Exam(
+        tuple(databases[index] for index in chosen),
+        tuple(tuple(answers[index][which] for index in chosen) for which in range(len(references))),
+    )
+
+
+def surviving_mutants(task_id: str) -> list[str]:
+    """Return the mutants of a task's reference that its exam would pass."""
+    paper = exam(task_id)
+    left = mutants(reference_of(task_id).sql, ())
+    for index, database in enumerate(paper.databases):
+        left = _not_killed(left, database, [answers[index] for answers in paper.alternatives])
+    return left
+
+
+def _constants(expected: ExpectedRows) -> list[str]:
+    """Return queries that spell out the shown answer, or that count without a table."""
+    rows = ", ".join(f"({', '.join(quote(value) for value in row)})" for row in expected.rows)
+    return [f"VALUES {rows}", "SELECT COUNT(*)"]
+
+
+def _not_killed(queries: Sequence[str], data: bytes, expected: Sequence[ExpectedRows]) -> list[str]:
+    """Return the queries whose rows are right on a database."""
+    left = []
+    with ReadOnlyDatabase(data) as database:
+        for query in queries:
+            try:
+                names, rows, cut = database.run(
+                    query, rows=MAX_ROWS, size=MAX_BYTES, steps=MAX_STEPS // 100
+                )
+            except QueryError:
+                continue
+            if not cut and any(rows_match(one, names, rows) for one in expected):
+                left.append(query)
+    return left
+
+
+def _cover(kills: Sequence[set[str]]) -> list[int]:
+    """Return the indices of a few sets that together hold much, the first ones where equal."""
+    chosen: list[int] = []
+    covered: set[str] = set()
+    while len(chosen) < min(HIDDEN_DATABASES, len(kills)):
+        rest = [index for index in range(len(kills)) if index not in chosen]
+        best = max(rest, key=lambda index: (len(kills[index] - covered), -index))
+        chosen.append(best)
+        covered |= kills[best]
+    return chosen
