@@ -16,6 +16,7 @@ from execgym.envs.sql.comparison import rows_match
 from execgym.envs.sql.data import HIDDEN_WORLDS, world
 from execgym.envs.sql.driver import QueryError, ReadOnlyDatabase
 from execgym.envs.sql.mutants import mutants
+from execgym.envs.sql.planting import bounds_of, plant
 from execgym.envs.sql.reference import (
     MAX_BYTES,
     MAX_ROWS,
@@ -70,8 +71,13 @@ def reference_of(task_id: str) -> ReferenceQuery:
 def _generated_exam(task_id: str) -> Exam:
     task = generate(task_id)
     shown = world(task.split, task.schema_index, task.world_number).database
-    numbers = random.Random(f"exam/{task_id}").sample(HIDDEN_WORLDS, len(HIDDEN_WORLDS))  # noqa: S311
-    hidden = (world(task.split, task.schema_index, number).database for number in numbers)
+    generator = random.Random(f"exam/{task_id}")  # noqa: S311
+    bounds = bounds_of(task.question.reference.sql)
+    numbers = generator.sample(HIDDEN_WORLDS, len(HIDDEN_WORLDS))
+    hidden = (
+        plant(world(task.split, task.schema_index, number).database, bounds, generator)
+        for number in numbers
+    )
     columns = [column.name for table in task.question.tables for column in table.columns]
     return choose_databases((task.question.reference,), shown, hidden, columns)
 
@@ -107,9 +113,9 @@ def choose_databases(
     if len(databases) == 1:
         raise UndeterminedError("the reference has an answer on no hidden database")
     wrong = [*mutants(references[0].sql, columns), *_constants(answers[0][0])]
-    survivors = _not_killed(wrong, shown, answers[0])
+    survivors = _not_killed(wrong, shown, answers[0], reverse=False)
     kills = [
-        set(survivors) - set(_not_killed(survivors, database, found))
+        set(survivors) - set(_not_killed(survivors, database, found, reverse=True))
         for database, found in zip(databases[1:], answers[1:], strict=True)
     ]
     chosen = [0, *(1 + index for index in _cover(kills))]
@@ -122,9 +128,10 @@ def choose_databases(
 def surviving_mutants(task_id: str) -> list[str]:
     """Return the mutants of a task's reference that its exam would pass."""
     paper = exam(task_id)
-    left = mutants(reference_of(task_id).sql, ())
+    left = mutants(reference_of(task_id).sql)
     for index, database in enumerate(paper.databases):
-        left = _not_killed(left, database, [answers[index] for answers in paper.alternatives])
+        expected = [rows[index] for rows in paper.alternatives]
+        left = _not_killed(left, database, expected, reverse=index > 0)
     return left
 
 
@@ -134,10 +141,12 @@ def _constants(expected: ExpectedRows) -> list[str]:
     return [f"VALUES {rows}", "SELECT COUNT(*)"]
 
 
-def _not_killed(queries: Sequence[str], data: bytes, expected: Sequence[ExpectedRows]) -> list[str]:
+def _not_killed(
+    queries: Sequence[str], data: bytes, expected: Sequence[ExpectedRows], *, reverse: bool
+) -> list[str]:
     """Return the queries whose rows are right on a database."""
     left = []
-    with ReadOnlyDatabase(data) as database:
+    with ReadOnlyDatabase(data, reverse=reverse) as database:
         for query in queries:
             try:
                 names, rows, cut = database.run(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import sqlglot
 from sqlglot import expressions as exp
@@ -38,7 +39,7 @@ def mutants(sql: str, columns: Sequence[str] = ()) -> list[str]:
         columns: Names of columns to put in place of those that the query lists.
     """
     try:
-        tree = sqlglot.parse_one(sql, read="sqlite")
+        tree = cast(exp.Expression, sqlglot.parse_one(sql, read="sqlite"))
     except sqlglot.errors.SqlglotError:
         return []
     original = tree.sql("sqlite")
@@ -48,7 +49,7 @@ def mutants(sql: str, columns: Sequence[str] = ()) -> list[str]:
 
 
 def _all(tree: exp.Expression, columns: Sequence[str]) -> Iterator[str]:
-    for node in list(tree.walk()):
+    for node in cast(list[exp.Expression], list(tree.walk())):
         if isinstance(node, exp.Select):
             yield from _of_select(tree, node, outermost=node is tree)
         yield from _of_node(tree, node)
@@ -65,36 +66,32 @@ def _of_select(tree: exp.Expression, select: exp.Select, *, outermost: bool) -> 
 
 
 def _of_node(tree: exp.Expression, node: exp.Expression) -> Iterator[str]:
-    if isinstance(node, exp.And | exp.Or):
-        yield _replaced(tree, node, lambda: node.this.copy())
-        yield _replaced(tree, node, lambda: node.expression.copy())
-    for other in _COMPARISONS.get(type(node), ()):
-        yield _replaced(
-            tree,
-            node,
-            lambda other=other: other(this=node.this.copy(), expression=node.expression.copy()),
-        )
-    if type(node) in _AGGREGATES:
-        yield _replaced(tree, node, lambda: _AGGREGATES[type(node)](this=node.this.copy()))
-    if isinstance(node, exp.Count):
-        if isinstance(node.this, exp.Distinct):
-            inner = node.this.expressions[0]
-            yield _replaced(tree, node, lambda: exp.Count(this=inner.copy()))
-        elif not isinstance(node.this, exp.Star):
-            yield _replaced(tree, node, lambda: exp.Count(this=exp.Star()))
+    for other in _replacements(node):
+        yield _replaced(tree, node, other)
     if isinstance(node, exp.Ordered):
         yield _with(tree, node, "desc", not node.args.get("desc"))
     if isinstance(node, exp.Join) and node.args.get("side"):
         yield _with(tree, node, "side", None)
-    if isinstance(node, exp.In | exp.Is | exp.Exists | exp.Like) and not isinstance(
-        node.parent, exp.Not
-    ):
-        yield _replaced(tree, node, lambda: exp.Not(this=exp.Paren(this=node.copy())))
-    if isinstance(node, exp.Not):
-        yield _replaced(tree, node, lambda: node.this.copy())
-    if isinstance(node, exp.Literal) and node.is_int:
-        for step in (-1, 1):
-            yield _replaced(tree, node, lambda step=step: exp.Literal.number(int(node.name) + step))
+
+
+def _replacements(node: exp.Expression) -> Iterator[exp.Expression]:
+    if isinstance(node, exp.And | exp.Or):
+        yield node.this.copy()
+        yield node.expression.copy()
+    for comparison in _COMPARISONS.get(type(node), ()):
+        yield comparison(this=node.this.copy(), expression=node.expression.copy())
+    if type(node) in _AGGREGATES:
+        yield _AGGREGATES[type(node)](this=node.this.copy())
+    if isinstance(node, exp.Count):
+        if isinstance(node.this, exp.Distinct):
+            yield exp.Count(this=node.this.expressions[0].copy())
+        elif not isinstance(node.this, exp.Star):
+            yield exp.Count(this=exp.Star())
+    if isinstance(node, exp.In | exp.Is | exp.Exists | exp.Like):
+        yield exp.Not(this=exp.Paren(this=node.copy()))
+    if isinstance(node, exp.Literal) and node.is_int and not isinstance(node.parent, exp.Select):
+        yield exp.Literal.number(int(node.name) - 1)
+        yield exp.Literal.number(int(node.name) + 1)
 
 
 def _with_other_columns(tree: exp.Select, columns: Sequence[str]) -> Iterator[str]:
@@ -114,12 +111,10 @@ def _with(tree: exp.Expression, node: exp.Expression, part: str, value: object) 
         node.set(part, before)
 
 
-def _replaced(
-    tree: exp.Expression, node: exp.Expression, make: Callable[[], exp.Expression]
-) -> str:
+def _replaced(tree: exp.Expression, node: exp.Expression, other: exp.Expression) -> str:
     if node is tree:
-        return make().sql("sqlite")
-    other = node.replace(make())
+        return other.sql("sqlite")
+    node.replace(other)
     try:
         return tree.sql("sqlite")
     finally:

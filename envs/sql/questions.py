@@ -43,6 +43,9 @@ class NoQuestionError(Exception):
     """A template finds nothing to ask about in this scene."""
 
 
+_EXTREMES = (("MAX", "highest"), ("MIN", "lowest"))
+_TOTALS = (("AVG", "average"), ("SUM", "total"))
+_SPREAD_FOR_EXTREMES = 25
 _COMPARISONS = (
     (">", "is greater than", "is after"),
     ("<", "is less than", "is before"),
@@ -82,8 +85,20 @@ class Scene:
         return self.one_of(self.schema.tables)
 
     def number(self, table: Table) -> Column:
-        """Choose a column of numbers."""
-        return self.one_of(table.of_kind("whole", "money"))
+        """Choose a column of numbers of which totals make sense."""
+        return self.one_of([c for c in table.of_kind("whole", "money") if c.additive])
+
+    def measure(self, table: Table) -> tuple[Column, str, str]:
+        """Choose a column of numbers, an aggregate function, and its English word.
+
+        Extremes are asked only of columns of many values: in others the extreme is nearly always
+        the same, so it would not tell a right query from a wrong one.
+        """
+        column = self.one_of(table.of_kind("whole", "money"))
+        functions = list(_EXTREMES) if column.spread >= _SPREAD_FOR_EXTREMES else []
+        functions += _TOTALS if column.additive else ()
+        function, word = self.one_of(functions)
+        return column, function, word
 
     def ordered(self, table: Table) -> Column:
         """Choose a column that one can order by: numbers and days."""

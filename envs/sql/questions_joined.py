@@ -7,8 +7,6 @@ from execgym.envs.sql.questions import NoQuestionError, Question, Scene
 from execgym.envs.sql.reference import quote, reference_query
 from execgym.envs.sql.schemas import Table
 
-_AGGREGATES = (("MAX", "highest"), ("MIN", "lowest"), ("AVG", "average"), ("SUM", "total"))
-
 
 def pair(scene: Scene) -> tuple[Table, Table]:
     """Choose a parent table and its child."""
@@ -77,9 +75,8 @@ def join_both(scene: Scene) -> Question:
 def join_group(scene: Scene) -> Question:
     """Aggregate the children of each parent."""
     parent, child = pair(scene)
-    number = scene.number(child)
-    function, word = scene.one_of((*_AGGREGATES, ("COUNT", "number")))
-    if function == "COUNT":
+    number, function, word = scene.measure(child)
+    if scene.one_of((True, False, False)):
         what, value = f"number of {child.plural}", "COUNT(*)"
     else:
         what, value = f"{word} {number.label} of its {child.plural}", f"{function}(c.{number.name})"
@@ -96,8 +93,8 @@ def join_group(scene: Scene) -> Question:
 def join_category(scene: Scene) -> Question:
     """Aggregate the children for each category of their parents."""
     parent, child = pair(scene)
-    column, number = scene.group(parent), scene.number(child)
-    function, word = scene.one_of(_AGGREGATES)
+    column = scene.group(parent)
+    number, function, word = scene.measure(child)
     text = (
         f"For each {column.label} of the {parent.plural}, what is the {word} {number.label} of the "
         f"{child.plural} that belong to them? Give the {column.label} and the {word} "
@@ -247,11 +244,11 @@ def by_period(scene: Scene) -> Question:
     )
     text = (
         f"For each {word} of the {column.label} (written like '{example}'), give the {word} and "
-        f"the {what}, from the earliest {word} to the latest."
+        f"the {what}, from the latest {word} to the earliest."
     )
     period = f"strftime('{pattern}', {column.name})"
     reference = reference_query(
-        f"{period}, {value}", f"FROM {table.name} GROUP BY {period}", order=((period, False),)
+        f"{period}, {value}", f"FROM {table.name} GROUP BY {period}", order=((period, True),)
     )
     return Question(kind="by_period", text=text, reference=reference, tables=(table,))
 
@@ -277,8 +274,7 @@ def within_period(scene: Scene) -> Question:
 def chain_group(scene: Scene) -> Question:
     """Aggregate the events of each owner, over the items."""
     owner, item, event = scene.schema.tables
-    number = scene.number(event)
-    function, word = scene.one_of(_AGGREGATES)
+    number, function, word = scene.measure(event)
     condition = scene.condition(event, alias="e", without=(number,))
     text = (
         f"Consider the {event.plural} {condition.english}. For each {owner.singular} whose "

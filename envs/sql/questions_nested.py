@@ -96,13 +96,13 @@ def running_total(scene: Scene) -> Question:
     text = (
         f"For each month of the {column.label} (written like '2023-04'), give the month, the total "
         f"{number.label} of its {table.plural}, and the running total of {number.label} up to and "
-        "including that month, from the earliest month to the latest."
+        "including that month, from the latest month to the earliest."
     )
     month = f"strftime('%Y-%m', {column.name})"
     reference = reference_query(
         "month, total, SUM(total) OVER (ORDER BY month)",
         "FROM months",
-        order=(("month", False),),
+        order=(("month", True),),
         head=f"WITH months AS (SELECT {month} AS month, SUM({number.name}) AS total "
         f"FROM {table.name} GROUP BY month)",
     )
@@ -116,13 +116,13 @@ def change_by_year(scene: Scene) -> Question:
     text = (
         f"Take the total {number.label} of the {table.plural} in each year of the {column.label}. "
         "For each year give the year (as text like '2023'), the total, and its difference from "
-        "the year before (NULL for the first year), from the earliest year to the latest."
+        "the year before (NULL for the first year), from the latest year to the earliest."
     )
     year = f"strftime('%Y', {column.name})"
     reference = reference_query(
         "year, total, total - LAG(total) OVER (ORDER BY year)",
         "FROM years",
-        order=(("year", False),),
+        order=(("year", True),),
         head=f"WITH years AS (SELECT {year} AS year, SUM({number.name}) AS total "
         f"FROM {table.name} GROUP BY year)",
     )
@@ -157,7 +157,7 @@ def every_child(scene: Scene) -> Question:
     bound = values[len(values) // 2]
     text = (
         f"List the {parent.title.label} of the {parent.plural} that have at least one "
-        f"{child.singular} and all of whose {child.plural} have a {number.label} of at least "
+        f"{child.singular} and for all of whose {child.plural} the {number.label} is at least "
         f"{bound:g}."
     )
     reference = reference_query(

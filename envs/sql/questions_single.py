@@ -6,7 +6,6 @@ from execgym.envs.sql.questions import NoQuestionError, Question, Scene
 from execgym.envs.sql.reference import ReferenceQuery, quote, reference_query
 from execgym.envs.sql.schemas import Table
 
-_AGGREGATES = (("MAX", "highest"), ("MIN", "lowest"), ("AVG", "average"), ("SUM", "total"))
 _DIRECTIONS = (
     (False, "from lowest to highest", "from earliest to latest"),
     (True, "from highest to lowest", "from latest to earliest"),
@@ -73,16 +72,16 @@ def look_up(scene: Scene) -> Question:
     table = scene.one_of([t for t in scene.schema.tables if t.title.kind == "name"])
     column = scene.shown(table, table.title)
     name = scene.one_of(scene.rows[table.name])[table.title.name]
-    text = f"What is the {column.label} of the {table.singular} whose {table.title.label} is {quote(name)}?"
-    rest = f"FROM {table.name} WHERE {table.title.name} = {quote(name)}"
+    key = table.title
+    text = f"What is the {column.label} of the {table.singular} whose {key.label} is {quote(name)}?"
+    rest = f"FROM {table.name} WHERE {key.name} = {quote(name)}"
     return _question("look_up", table, text, reference_query(column.name, rest))
 
 
 def aggregate(scene: Scene) -> Question:
     """Aggregate a column over all rows."""
     table = scene.table()
-    column = scene.number(table)
-    function, word = scene.one_of(_AGGREGATES)
+    column, function, word = scene.measure(table)
     text = scene.one_of(
         (
             f"What is the {word} {column.label} of all {table.plural}?",
@@ -180,8 +179,8 @@ def group_count(scene: Scene) -> Question:
 def group_aggregate(scene: Scene) -> Question:
     """Aggregate a column for each value of another one."""
     table = scene.table()
-    column, number = scene.group(table), scene.number(table)
-    function, word = scene.one_of(_AGGREGATES)
+    column = scene.group(table)
+    number, function, word = scene.measure(table)
     text = (
         f"What is the {word} {number.label} of the {table.plural} for each {column.label}? "
         f"Give the {column.label} and the {word} {number.label}."
@@ -210,9 +209,8 @@ def two_conditions(scene: Scene) -> Question:
 def aggregate_where(scene: Scene) -> Question:
     """Aggregate a column over the rows that meet a condition."""
     table = scene.table()
-    column = scene.number(table)
+    column, function, word = scene.measure(table)
     condition = scene.condition(table, without=(column,))
-    function, word = scene.one_of(_AGGREGATES)
     text = f"What is the {word} {column.label} of the {table.plural} {condition.english}?"
     rest = f"FROM {table.name} WHERE {condition.sql}"
     reference = reference_query(f"{function}({column.name})", rest)

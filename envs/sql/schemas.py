@@ -23,6 +23,7 @@ class Column:
         high: Largest value.
         missing: Share of rows in which it is NULL.
         target: The table that a reference refers to.
+        additive: Whether totals and averages of it make sense.
     """
 
     name: str
@@ -33,6 +34,14 @@ class Column:
     high: float | str = 0
     missing: float = 0.0
     target: str = ""
+    additive: bool = True
+
+    @property
+    def spread(self) -> float:
+        """How far apart its numbers may be; 0 for what is no number."""
+        if self.kind not in ("whole", "money"):
+            return 0.0
+        return float(self.high) - float(self.low)
 
     @property
     def sql_type(self) -> str:
@@ -114,10 +123,26 @@ def category(name: str, values: str, label: str = "", missing: float = 0.0) -> C
     return Column(name=name, kind="category", label=label, values=words, missing=missing)
 
 
-def whole(name: str, low: int, high: int, label: str = "", missing: float = 0.0) -> Column:
+def whole(
+    name: str,
+    low: int,
+    high: int,
+    label: str = "",
+    missing: float = 0.0,
+    *,
+    additive: bool = True,
+) -> Column:
     """Return a column of whole numbers from `low` to `high`."""
     label = label or name.replace("_", " ")
-    return Column(name=name, kind="whole", label=label, low=low, high=high, missing=missing)
+    return Column(
+        name=name,
+        kind="whole",
+        label=label,
+        low=low,
+        high=high,
+        missing=missing,
+        additive=additive,
+    )
 
 
 def money(name: str, low: float, high: float, label: str = "", missing: float = 0.0) -> Column:
