@@ -53,6 +53,8 @@ def identical(first, second):
     return first == second and repr(first) == repr(second)
 
 
+# A loaded machine must not fail a test.
+UNTIMED = settings(deadline=None)
 characters = st.characters(codec=None, exclude_categories=())
 zones = st.one_of(
     st.none(),
@@ -104,11 +106,13 @@ values = st.recursive(
 )
 
 
+@UNTIMED
 @given(values)
 def test_a_value_comes_back_with_the_same_types_and_bits(value):
     assert identical(decode(encode(value)), value)
 
 
+@UNTIMED
 @given(values)
 def test_a_value_has_one_encoding(value):
     data = encode(value)
@@ -417,6 +421,7 @@ def decode_or_refuse(data):
 tags = b"NTFiIdcsbBltezmrqDyopkuwZ"
 
 
+@UNTIMED
 @given(st.binary())
 def test_any_bytes_give_a_value_or_a_decode_error(data):
     decode_or_refuse(data)
@@ -433,13 +438,13 @@ def test_any_bytes_give_a_value_or_a_decode_error(data):
         )
     ).map(b"".join)
 )
-@settings(max_examples=300)
+@settings(UNTIMED, max_examples=300)
 def test_bytes_made_of_tags_and_counts_give_a_value_or_a_decode_error(data):
     decode_or_refuse(b"\x01" + data)
 
 
 @given(values, st.data())
-@settings(max_examples=200)
+@settings(UNTIMED, max_examples=200)
 def test_mutated_encodings_give_a_value_or_a_decode_error(value, data):
     encoding = bytearray(encode(value))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -448,6 +453,7 @@ def test_mutated_encodings_give_a_value_or_a_decode_error(value, data):
     decode_or_refuse(bytes(encoding))
 
 
+@UNTIMED
 @given(values)
 def test_a_cut_or_lengthened_encoding_is_refused(value):
     data = encode(value)

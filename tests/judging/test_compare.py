@@ -23,6 +23,8 @@ from execgym.judging import (
 )
 from execgym.judging.matching import match_bags
 
+# A loaded machine must not fail a test.
+UNTIMED = settings(deadline=None)
 NAN = math.nan
 leaves = st.one_of(
     st.none(),
@@ -55,18 +57,21 @@ values = st.recursive(
 )
 
 
+@UNTIMED
 @given(values)
 def test_a_value_equals_what_the_codec_brings_back(value):
     assert same_value(value, decode(encode(value)))
     assert close_value(value, decode(encode(value)))
 
 
+@UNTIMED
 @given(values, values)
 def test_comparing_values_is_symmetric(first, second):
     assert same_value(first, second).equal is same_value(second, first).equal
     assert close_value(first, second).equal is close_value(second, first).equal
 
 
+@UNTIMED
 @given(values, values)
 def test_equal_values_are_close(first, second):
     if same_value(first, second):
@@ -244,7 +249,7 @@ def can_be_paired(expected, actual, tolerance):
 
 
 @given(items, items)
-@settings(max_examples=300)
+@settings(UNTIMED, max_examples=300)
 def test_bags_match_where_some_assignment_pairs_them(expected, actual):
     size = min(len(expected), len(actual))
     wanted = can_be_paired(expected[:size], actual[:size], WIDE)
@@ -252,7 +257,7 @@ def test_bags_match_where_some_assignment_pairs_them(expected, actual):
 
 
 @given(items, st.randoms(use_true_random=False))
-@settings(max_examples=300)
+@settings(UNTIMED, max_examples=300)
 def test_bags_match_after_a_shift_within_the_tolerance_in_any_order(expected, shuffler):
     actual = [
         (key, tuple(n if type(n) is int else n * shuffler.uniform(0.95, 1.05) for n in row))
@@ -263,7 +268,7 @@ def test_bags_match_after_a_shift_within_the_tolerance_in_any_order(expected, sh
 
 
 @given(items, items)
-@settings(max_examples=300)
+@settings(UNTIMED, max_examples=300)
 def test_part_of_a_bag_matches_where_some_assignment_pairs_it(expected, actual):
     wanted = can_be_paired(expected, actual, WIDE)
     assert match_bags(expected, actual, WIDE, part=True) is wanted
@@ -297,6 +302,7 @@ tables = st.integers(1, 3).flatmap(
 )
 
 
+@UNTIMED
 @given(tables, st.randoms(use_true_random=False))
 def test_a_bag_equals_itself_with_rows_and_columns_in_any_order(table, shuffler):
     columns, rows = table
@@ -307,11 +313,13 @@ def test_a_bag_equals_itself_with_rows_and_columns_in_any_order(table, shuffler)
     assert row_bag(columns, rows, [columns[index].upper() for index in order], moved)
 
 
+@UNTIMED
 @given(tables, tables)
 def test_comparing_bags_is_symmetric(first, second):
     assert row_bag(*first, *second).equal is row_bag(*second, *first).equal
 
 
+@UNTIMED
 @given(tables, st.data())
 def test_a_bag_without_a_row_or_with_a_row_twice_differs(table, data):
     columns, rows = table
@@ -454,6 +462,7 @@ def test_expected_rows_that_do_not_fit_are_the_judges_mistake():
         RowOptions(by_position=True, extra_columns=True)
 
 
+@UNTIMED
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=10), st.randoms())
 def test_permuted_ties_are_equal_and_other_orders_are_not(pairs, shuffler):
     rows = sorted(pairs, key=lambda pair: pair[0])
@@ -510,6 +519,7 @@ def test_a_large_result_with_close_numbers_is_compared():
 # --- text ---------------------------------------------------------------------------------------
 
 
+@UNTIMED
 @given(st.text())
 def test_a_text_equals_itself_with_other_line_ends_and_trailing_space(text):
     assert same_text(text, text)
@@ -517,6 +527,7 @@ def test_a_text_equals_itself_with_other_line_ends_and_trailing_space(text):
     assert same_text(text, text.replace("\r", "").replace("\n", " \t\r\n") + "\n\n") or "\r" in text
 
 
+@UNTIMED
 @given(st.text("ab1. \n"), st.text("ab1. \n"))
 def test_comparing_texts_is_symmetric(first, second):
     assert same_text(first, second).equal is same_text(second, first).equal
