@@ -1,0 +1,77 @@
+"""The hidden half of coding tasks: what a solution is judged by."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Protocol
+
+from execgym.envs.task import TaskSource
+from execgym.judging.functions import CheckingCode, FunctionCase
+from execgym.judging.programs import ProgramCase
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionTests:
+    """Calls with expected values."""
+
+    cases: tuple[FunctionCase, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramTests:
+    """Standard inputs with expected outputs."""
+
+    cases: tuple[ProgramCase, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherInputs:
+    """Inputs of a public set whose expected values its reference gives, in a judge's sandbox.
+
+    Attributes:
+        function: The function, in the candidate's code and in the reference.
+        reference: Source of the reference.
+        contract: Source of a module with a function of that name that raises on an input that the
+            task does not allow, or `""`.
+        inputs: Positional arguments, one tuple for each call.
+        tolerance: Absolute tolerance of floats.
+        any_order: Whether the order of the items of a returned sequence does not count.
+    """
+
+    function: str
+    reference: str
+    contract: str
+    inputs: tuple[tuple[Any, ...], ...]
+    tolerance: float
+    any_order: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedTests:
+    """Checking code of a public set, and possibly further inputs."""
+
+    code: CheckingCode
+    further: FurtherInputs | None = None
+
+
+HiddenTests = FunctionTests | ProgramTests | CheckedTests
+
+
+class CodingSource(TaskSource, Protocol):
+    """A task source together with the hidden half of its tasks. Only judges hold one as such."""
+
+    def hidden(self, task_id: str) -> HiddenTests:
+        """Return the hidden tests of a task.
+
+        Raises:
+            UnknownTaskError: No task has this id.
+        """
+        ...
+
+    def reference(self, task_id: str) -> str:
+        """Return a solution that passes.
+
+        Raises:
+            UnknownTaskError: No task has this id.
+        """
+        ...
