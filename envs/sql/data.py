@@ -24,7 +24,7 @@ SCHEMAS: dict[str, tuple[Schema, ...]] = {"train": TRAIN_SCHEMAS, "test": TEST_S
 SHOWN_WORLDS = range(64)
 """Worlds that tasks show."""
 
-HIDDEN_WORLDS = range(1000, 1016)
+HIDDEN_WORLDS = range(1000, 1024)
 """Worlds on which submissions are judged besides the shown one."""
 
 _WITH_CHILDREN = 0.8

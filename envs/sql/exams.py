@@ -32,7 +32,7 @@ from execgym.envs.sql.tasks import generate
 HIDDEN_DATABASES = 3
 """Hidden variants on which a submission is judged."""
 
-_CANDIDATES = 8
+_CANDIDATES = 12
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
