@@ -145,11 +145,9 @@ def _rows_close(first: tuple[float, ...], second: tuple[float, ...], tolerance: 
 
 def _match_graph(expected: _Vectors, actual: _Vectors, tolerance: Tolerance) -> bool:
     """Pair every actual row by augmenting paths (Kuhn's algorithm, breadth first)."""
+    expected = sorted(expected)
     owner: list[int | None] = [None] * len(expected)
-    edges = [
-        [index for index, row in enumerate(expected) if _rows_close(row, candidate, tolerance)]
-        for candidate in actual
-    ]
+    edges = [_close_indices(expected, row, tolerance) for row in actual]
     for start in range(len(actual)):
         reached_from: dict[int, int] = {}
         queue = collections.deque([start])
@@ -178,3 +176,12 @@ def _match_graph(expected: _Vectors, actual: _Vectors, tolerance: Tolerance) -> 
                 break
             free = taken_by[current]
     return True
+
+
+def _close_indices(ordered: _Vectors, row: tuple[float, ...], tolerance: Tolerance) -> list[int]:
+    """Return the indices of the rows, in order of their first number, that are close to `row`."""
+    # The other number may be the larger one, but at a tolerance of 0.5 at most twice as large.
+    margin = 2 * max(tolerance.relative * abs(row[0]), tolerance.absolute)
+    first = bisect.bisect_left(ordered, (row[0] - margin,))
+    last = bisect.bisect_right(ordered, row[0] + margin, key=lambda other: other[0])
+    return [index for index in range(first, last) if _rows_close(ordered[index], row, tolerance)]
