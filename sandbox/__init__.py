@@ -1,1 +1,48 @@
-"""TODO."""
+"""Sandboxes: what they are, how to open one, and what this machine allows."""
+
+from execgym.sandbox.backend import open_sandbox
+from execgym.sandbox.base import CommandResult, Process, Sandbox, SandboxStats
+from execgym.sandbox.doctor import Capacity, Finding, Report, diagnose
+from execgym.sandbox.errors import (
+    CommandError,
+    CommandFailedError,
+    LimitExceededError,
+    ProtocolViolationError,
+    SandboxDiedError,
+    SandboxError,
+    SandboxFileError,
+    SandboxStartError,
+    SandboxUnavailableError,
+    TemplateError,
+)
+from execgym.sandbox.event_loop import run_sync, shared_loop
+from execgym.sandbox.namespace import close_zygotes
+from execgym.sandbox.spec import Limits, SandboxSpec, Template
+
+__all__ = [
+    "Capacity",
+    "CommandError",
+    "CommandFailedError",
+    "CommandResult",
+    "Finding",
+    "LimitExceededError",
+    "Limits",
+    "Process",
+    "ProtocolViolationError",
+    "Report",
+    "Sandbox",
+    "SandboxDiedError",
+    "SandboxError",
+    "SandboxFileError",
+    "SandboxSpec",
+    "SandboxStartError",
+    "SandboxStats",
+    "SandboxUnavailableError",
+    "Template",
+    "TemplateError",
+    "close_zygotes",
+    "diagnose",
+    "open_sandbox",
+    "run_sync",
+    "shared_loop",
+]

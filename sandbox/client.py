@@ -1,0 +1,566 @@
+"""The host's end of a sandbox. Everything that it receives is hostile."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import math
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from execgym.sandbox import wire
+from execgym.sandbox.base import CommandResult, SandboxStats
+from execgym.sandbox.errors import (
+    ProtocolViolationError,
+    SandboxDiedError,
+    SandboxError,
+    SandboxFileError,
+    SandboxStartError,
+)
+from execgym.sandbox.spec import Limits, SandboxSpec
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_START_SECONDS = 30.0
+_GRACE_SECONDS = 20.0
+_MAX_QUEUED_MESSAGES = 256
+_MAX_QUEUED_BYTES = 16 * 1024 * 1024
+_LIMIT_NAMES = frozenset({"", "cpu", "wall", "memory", "killed"})
+
+
+class Connection(asyncio.Protocol):
+    """The state machine of one connection: one request at a time, and messages of a program."""
+
+    def __init__(self) -> None:
+        self._decoder = wire.Decoder()
+        self._transport: asyncio.Transport | None = None
+        self._number = 0
+        self._expected: frozenset[int] = frozenset({wire.READY, wire.FAILED})
+        self._answer: asyncio.Future[wire.Frame] = asyncio.get_running_loop().create_future()
+        self._error: SandboxError | None = None
+        self._program_number = 0
+        self._program_result: asyncio.Future[wire.Frame] | None = None
+        self._messages: collections.deque[bytes] = collections.deque()
+        self._queued_bytes = 0
+        self._program_closed = False
+        self._arrival: asyncio.Future[None] | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._paused = False
+
+    # ---- asyncio's side -----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport."""
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes from the sandbox."""
+        if self._error is not None:
+            return
+        self._decoder.feed(data)
+        try:
+            while (frame := self._decoder.next_frame()) is not None:
+                self._take(frame)
+        except wire.FrameError as error:
+            self.fail(ProtocolViolationError(f"the guest broke the protocol: {error}"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The sandbox is gone."""
+        self.fail(SandboxDiedError("the sandbox's connection ended"))
+
+    def pause_writing(self) -> None:
+        """The sandbox reads more slowly than the host writes."""
+        self._writable = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        """The sandbox has caught up."""
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        self._writable = None
+
+    # ---- the state machine --------------------------------------------------------------------
+
+    def _take(self, frame: wire.Frame) -> None:
+        if frame.kind in (wire.FROM_PROGRAM, wire.PROGRAM_CLOSED):
+            self._take_from_program(frame)
+        elif frame.kind == wire.RESULT and frame.number == self._program_number != 0:
+            if self._program_result is None or self._program_result.done():
+                raise wire.FrameError("a program ended twice")
+            self._program_result.set_result(frame)
+            self._program_closed = True
+            self._notify()
+        elif (
+            frame.kind in self._expected
+            and frame.number == self._number
+            and not self._answer.done()
+        ):
+            self._expected = frozenset()
+            self._answer.set_result(frame)
+        else:
+            raise wire.FrameError(f"a frame of kind {frame.kind} came out of turn")
+
+    def _take_from_program(self, frame: wire.Frame) -> None:
+        if frame.number != self._program_number or not frame.number or self._program_closed:
+            raise wire.FrameError("a message came without a program")
+        if frame.kind == wire.PROGRAM_CLOSED:
+            self._program_closed = True
+        else:
+            if len(frame.body) > wire.MAX_MESSAGE_BYTES:
+                raise wire.FrameError("a message is too large")
+            self._messages.append(frame.body)
+            self._queued_bytes += len(frame.body)
+            full = len(self._messages) >= _MAX_QUEUED_MESSAGES
+            if (full or self._queued_bytes >= _MAX_QUEUED_BYTES) and self._transport:
+                self._paused = True
+                self._transport.pause_reading()
+        self._notify()
+
+    def _notify(self) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
+
+    def fail(self, error: SandboxError) -> None:
+        """End the connection; every waiter, now and later, gets the error."""
+        if self._error is None:
+            self._error = error
+        if self._transport is not None:
+            self._transport.abort()
+        for future in (self._answer, self._program_result):
+            if future is not None and not future.done():
+                future.set_exception(self._error)
+                # Nobody may be waiting for it, which is no fault.
+                future.exception()
+        self._notify()
+        self.resume_writing()
+
+    def _check(self) -> asyncio.Transport:
+        if self._error is not None or self._transport is None:
+            raise SandboxDiedError(str(self._error)) from self._error
+        return self._transport
+
+    async def ready(self) -> None:
+        """Wait for the sandbox to come up."""
+        async with asyncio.timeout(_START_SECONDS):
+            frame = await self._answer
+        if frame.kind == wire.FAILED:
+            reason = frame.head.get("reason")
+            raise SandboxStartError(f"the sandbox did not come up: {str(reason)[:500]}")
+
+    async def request(
+        self,
+        kind: int,
+        head: dict[str, Any],
+        body: bytes,
+        expected: frozenset[int],
+        seconds: float,
+    ) -> wire.Frame:
+        """Send a request and wait for its answer."""
+        transport = self._check()
+        if self._expected:
+            raise RuntimeError("a sandbox answers one call at a time")
+        data = wire.encode(wire.Frame(kind, self._number + 1, head, body))
+        self._number += 1
+        self._expected = expected
+        self._answer = asyncio.get_running_loop().create_future()
+        if kind == wire.START:
+            self._program_number = self._number
+            self._program_result = asyncio.get_running_loop().create_future()
+            self._program_closed = False
+            self._messages.clear()
+            self._queued_bytes = 0
+        transport.write(data)
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._answer
+        except TimeoutError:
+            self.fail(SandboxDiedError(f"the guest did not answer within {seconds:.0f} s"))
+            raise SandboxDiedError(f"the guest did not answer within {seconds:.0f} s") from None
+        except asyncio.CancelledError:
+            self.fail(SandboxDiedError("the call was cancelled, which closes the sandbox"))
+            raise
+
+    async def send_message(self, number: int, message: bytes) -> None:
+        """Send a message to the running program."""
+        transport = self._check()
+        transport.write(wire.encode(wire.Frame(wire.TO_PROGRAM, number, {}, message)))
+        if self._writable is not None:
+            await asyncio.shield(self._writable)
+
+    async def receive_message(self) -> bytes | None:
+        """Return the next message of the program, or None when there will be none."""
+        while not self._messages:
+            if self._error is not None:
+                self._check()
+            if self._program_closed:
+                return None
+            self._arrival = asyncio.get_running_loop().create_future()
+            await self._arrival
+        message = self._messages.popleft()
+        self._queued_bytes -= len(message)
+        if self._paused and self._transport is not None and self._error is None:
+            self._paused = False
+            self._transport.resume_reading()
+        return message
+
+    async def program_result(self) -> wire.Frame:
+        """Wait for the program's end, throwing away messages that nobody has received."""
+        assert self._program_result is not None  # noqa: S101
+        while not self._program_result.done():
+            await self.receive_message()
+            if self._program_closed and not self._messages:
+                break
+        return await asyncio.shield(self._program_result)
+
+    def send_kill(self, number: int) -> None:
+        """Ask for the program's end."""
+        self._check().write(wire.encode(wire.Frame(wire.KILL, number, {}, b"")))
+
+    @property
+    def open(self) -> bool:
+        """Whether the sandbox is there, as far as is known."""
+        return self._error is None
+
+
+class NamespaceProcess:
+    """A program with a message channel; see `execgym.sandbox.Process`."""
+
+    def __init__(self, connection: Connection, number: int, limits: Limits) -> None:
+        self._connection = connection
+        self._number = number
+        self._limits = limits
+        self._result: CommandResult | None = None
+
+    async def send(self, message: bytes) -> None:
+        """Send one message. Nothing happens when the program has ended."""
+        if len(message) > wire.MAX_MESSAGE_BYTES:
+            raise ValueError(
+                f"a message has at most {wire.MAX_MESSAGE_BYTES} bytes, not {len(message)}"
+            )
+        if self._result is None:
+            await self._connection.send_message(self._number, message)
+
+    async def receive(self) -> bytes | None:
+        """Return the next message, or None when the program ended or closed the channel."""
+        if self._result is not None:
+            return None
+        return await self._connection.receive_message()
+
+    async def wait(self) -> CommandResult:
+        """Wait for the program to end."""
+        if self._result is None:
+            seconds = self._limits.wall_seconds + _GRACE_SECONDS
+            try:
+                async with asyncio.timeout(seconds):
+                    frame = await self._connection.program_result()
+            except TimeoutError:
+                error = SandboxDiedError(f"the program did not end within {seconds:.0f} s")
+                self._connection.fail(error)
+                raise error from None
+            self._result = _checked(self._connection, read_result, frame, self._limits)
+        return self._result
+
+    async def kill(self) -> CommandResult:
+        """End the program now, if it still runs, and return how it ended."""
+        if self._result is None:
+            self._connection.send_kill(self._number)
+        return await self.wait()
+
+
+class NamespaceSandbox:
+    """A sandbox made by a zygote on this host; see `execgym.sandbox.Sandbox`."""
+
+    def __init__(self, spec: SandboxSpec, connection: Connection) -> None:
+        self._spec = spec
+        self._connection = connection
+
+    @classmethod
+    async def connect(cls, spec: SandboxSpec, end: socket.socket) -> Self:
+        """Wait for the sandbox at the other end of a socket and return it."""
+        loop = asyncio.get_running_loop()
+        try:
+            _, connection = await loop.create_connection(Connection, sock=end)
+        except BaseException:
+            end.close()
+            raise
+        sandbox = cls(spec, connection)
+        try:
+            await connection.ready()
+        except TimeoutError:
+            await sandbox.close()
+            raise SandboxStartError(
+                f"the sandbox did not come up within {_START_SECONDS:.0f} s"
+            ) from None
+        except BaseException:
+            await sandbox.close()
+            raise
+        return sandbox
+
+    @property
+    def spec(self) -> SandboxSpec:
+        """What it was opened with."""
+        return self._spec
+
+    async def run_python(
+        self,
+        code: str,
+        *,
+        stdin: bytes = b"",
+        argv: Sequence[str] = (),
+        limits: Limits | None = None,
+    ) -> CommandResult:
+        """Run `code` as `__main__` in a fork of the warm interpreter, in `/workspace`."""
+        limits = limits or self._spec.limits
+        head, source = _python_head(code, argv, limits)
+        return await self._run(head, source + stdin, limits)
+
+    async def run_command(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+    ) -> CommandResult:
+        """Run a program in `/workspace`. A program that is missing gives exit code 127."""
+        limits = limits or self._spec.limits
+        if not argv:
+            raise ValueError("a command needs at least the program's name")
+        head = {
+            "what": "command",
+            "argv": [_checked_text(argument, "argument") for argument in argv],
+            "env": {
+                _checked_text(name, "variable"): _checked_text(value, "variable")
+                for name, value in (env or {}).items()
+            },
+            "code_length": 0,
+            "limits": _limits_head(limits),
+        }
+        return await self._run(head, stdin, limits)
+
+    async def start_python(
+        self, code: str, *, argv: Sequence[str] = (), limits: Limits | None = None
+    ) -> NamespaceProcess:
+        """Start `code` as `run_python` does, with a message channel. One process at a time."""
+        limits = limits or self._spec.limits
+        head, source = _python_head(code, argv, limits)
+        expected = frozenset({wire.STARTED, wire.REFUSED})
+        frame = await self._request(wire.START, head, source, expected)
+        if frame.kind == wire.REFUSED:
+            raise SandboxError(f"the program could not be started: {_reason(frame)}")
+        return NamespaceProcess(self._connection, frame.number, limits)
+
+    async def write_file(self, path: str, data: bytes) -> None:
+        """Write a file below `/workspace`, making its parents."""
+        if len(data) > wire.MAX_BODY_BYTES:
+            raise SandboxFileError(
+                f"{path}: {len(data)} bytes are more than the {wire.MAX_BODY_BYTES} of one write"
+            )
+        await self._file_request(wire.WRITE, path, {}, data)
+
+    async def read_file(self, path: str, *, max_bytes: int = 1024 * 1024) -> bytes:
+        """Read a regular file below `/workspace` without following links."""
+        frame = await self._file_request(wire.READ, path, {"max_bytes": max_bytes}, b"")
+        if len(frame.body) > max_bytes:
+            raise self._violation("a file came back larger than was asked for")
+        return frame.body
+
+    async def list_files(self) -> tuple[str, ...]:
+        """Return the sorted relative paths of regular files below `/workspace`."""
+        frame = await self._request(wire.LIST, {}, b"", _DONE_OR_REFUSED)
+        if frame.kind == wire.REFUSED:
+            raise SandboxFileError(f"the files could not be listed: {_reason(frame)}")
+        names = frame.body.split(b"\0") if frame.body else []
+        return tuple(name.decode("utf-8", "surrogateescape") for name in names)
+
+    async def freeze(self) -> None:
+        """Kill every process in the sandbox but PID 1. Files can still be read."""
+        await self._request(wire.FREEZE, {}, b"", frozenset({wire.DONE}))
+
+    async def stats(self) -> SandboxStats:
+        """Return what the sandbox uses now."""
+        frame = await self._request(wire.STATS, {}, b"", frozenset({wire.DONE}))
+        return _checked(self._connection, _read_stats, frame)
+
+    async def close(self) -> None:
+        """Destroy the sandbox. Closing twice is fine."""
+        self._connection.fail(SandboxDiedError("the sandbox has been closed"))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _run(self, head: dict[str, Any], body: bytes, limits: Limits) -> CommandResult:
+        expected = frozenset({wire.RESULT, wire.REFUSED})
+        seconds = limits.wall_seconds + _GRACE_SECONDS
+        frame = await self._request(wire.RUN, head, body, expected, seconds)
+        if frame.kind == wire.REFUSED:
+            raise SandboxError(f"the command could not be started: {_reason(frame)}")
+        return _checked(self._connection, read_result, frame, limits)
+
+    async def _file_request(
+        self, kind: int, path: str, head: dict[str, Any], body: bytes
+    ) -> wire.Frame:
+        frame = await self._request(
+            kind, {"path": checked_path(path), **head}, body, _DONE_OR_REFUSED
+        )
+        if frame.kind == wire.REFUSED:
+            raise SandboxFileError(f"{path}: {_reason(frame)}")
+        return frame
+
+    async def _request(
+        self,
+        kind: int,
+        head: dict[str, Any],
+        body: bytes,
+        expected: frozenset[int],
+        seconds: float = _START_SECONDS,
+    ) -> wire.Frame:
+        return await self._connection.request(kind, head, body, expected, seconds)
+
+    def _violation(self, what: str) -> ProtocolViolationError:
+        error = ProtocolViolationError(f"the guest broke the protocol: {what}")
+        self._connection.fail(error)
+        return error
+
+
+_DONE_OR_REFUSED = frozenset({wire.DONE, wire.REFUSED})
+
+
+def checked_path(path: str) -> str:
+    """Return the relative form of a path below `/workspace`.
+
+    Raises:
+        SandboxFileError: The path is empty, leaves the workspace, or cannot name a file.
+    """
+    relative = path.removeprefix("/workspace/")
+    parts = relative.split("/")
+    if "\0" in path or any(part in ("", ".", "..") for part in parts):
+        raise SandboxFileError(
+            f"{path!r} is not a path below /workspace: it may not be empty, absolute, or hold "
+            "empty parts, '.', '..' or NUL"
+        )
+    try:
+        relative.encode()
+    except UnicodeEncodeError:
+        raise SandboxFileError(f"{path!r} has a lone surrogate") from None
+    if any(len(part.encode()) > 255 for part in parts) or len(relative.encode()) > 4000:
+        raise SandboxFileError(f"a path has parts of at most 255 bytes: {path[:80]!r}...")
+    return relative
+
+
+def read_result(frame: wire.Frame, limits: Limits) -> CommandResult:
+    """Read how a command ended, believing nothing.
+
+    Raises:
+        FrameError: The frame does not say so.
+    """
+    head = frame.head
+    out_length = _whole(head, "stdout_length", limits.output_bytes)
+    err_length = len(frame.body) - out_length
+    if not 0 <= err_length <= limits.output_bytes:
+        raise wire.FrameError("the output has another length than it says")
+    limit = head.get("limit")
+    if not isinstance(limit, str) or limit not in _LIMIT_NAMES:
+        raise wire.FrameError("there is no such limit")
+    return CommandResult(
+        exit_code=_whole(head, "exit_code", 255),
+        signal=_whole(head, "signal", 64),
+        limit=limit,
+        stdout=frame.body[:out_length],
+        stderr=frame.body[out_length:],
+        stdout_dropped=_whole(head, "stdout_dropped", 2**62),
+        stderr_dropped=_whole(head, "stderr_dropped", 2**62),
+        cpu_seconds=_seconds(head, "cpu_seconds"),
+        wall_seconds=_seconds(head, "wall_seconds"),
+        peak_memory_bytes=_whole(head, "peak_memory_bytes", 2**62),
+    )
+
+
+def _read_stats(frame: wire.Frame) -> SandboxStats:
+    names = ("processes", "memory_bytes", "workspace_bytes", "workspace_inodes")
+    values = {name: _whole(frame.head, name, 2**62) for name in names}
+    return SandboxStats(**values)
+
+
+def _checked(
+    connection: Connection,
+    read: Callable[Concatenate[wire.Frame, _P], _T],
+    frame: wire.Frame,
+    *arguments: _P.args,
+    **keywords: _P.kwargs,
+) -> _T:
+    try:
+        return read(frame, *arguments, **keywords)
+    except wire.FrameError as error:
+        violation = ProtocolViolationError(f"the guest broke the protocol: {error}")
+        connection.fail(violation)
+        raise violation from error
+
+
+def _whole(head: dict[str, Any], name: str, largest: int) -> int:
+    value = head.get(name)
+    if type(value) is not int or not 0 <= value <= largest:
+        raise wire.FrameError(f"{name} is not a whole number from 0 to {largest}")
+    return value
+
+
+def _seconds(head: dict[str, Any], name: str) -> float:
+    value = head.get(name)
+    if type(value) not in (int, float) or not math.isfinite(value) or not 0 <= value < 1e9:
+        raise wire.FrameError(f"{name} is not a time")
+    return float(value)
+
+
+def _reason(frame: wire.Frame) -> str:
+    return str(frame.head.get("reason", ""))[:500]
+
+
+def _python_head(code: str, argv: Sequence[str], limits: Limits) -> tuple[dict[str, Any], bytes]:
+    source = _encoded(code)
+    head = {
+        "what": "python",
+        "argv": [_checked_text(argument, "argument") for argument in argv],
+        "code_length": len(source),
+        "limits": _limits_head(limits),
+    }
+    return head, source
+
+
+def _encoded(code: str) -> bytes:
+    try:
+        return code.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the code has a lone surrogate at position {error.start}") from None
+
+
+def _checked_text(text: str, what: str) -> str:
+    if "\0" in text:
+        raise ValueError(f"the {what} {text[:80]!r} has a NUL, which no command line can hold")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the {what} {text[:80]!r} has a lone surrogate") from None
+    return text
+
+
+def _limits_head(limits: Limits) -> dict[str, Any]:
+    return {
+        "cpu_seconds": limits.cpu_seconds,
+        "wall_seconds": limits.wall_seconds,
+        "memory_bytes": limits.memory_bytes,
+        "processes": limits.processes,
+        "open_files": limits.open_files,
+        "file_bytes": limits.file_bytes,
+        "output_bytes": limits.output_bytes,
+    }

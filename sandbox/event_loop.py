@@ -1,0 +1,64 @@
+"""The one background event loop of the process, for callers that are not asynchronous."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+_owner = 0
+
+
+def shared_loop() -> asyncio.AbstractEventLoop:
+    """Return the process's background event loop, which runs in a daemon thread of its own.
+
+    It starts at first use. A fork of the process gets one of its own.
+    """
+    global _loop, _owner
+    with _lock:
+        if _loop is None or _loop.is_closed() or _owner != os.getpid():
+            _owner = os.getpid()
+            _loop = asyncio.new_event_loop()
+            started = threading.Event()
+            threading.Thread(
+                target=_serve, args=(_loop, started), name="execgym-event-loop", daemon=True
+            ).start()
+            started.wait()
+        return _loop
+
+
+def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine on the shared loop and return its result.
+
+    It may be called from any thread but the loop's own, also while another event loop runs in the
+    calling thread, as in a notebook. An interrupt cancels the coroutine.
+
+    Raises:
+        RuntimeError: It was called from the shared loop itself, where it would never return.
+    """
+    loop = shared_loop()
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        running = None
+    if running is loop:
+        coroutine.close()
+        raise RuntimeError("a sync method was called on the shared event loop; await the async one")
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+def _serve(loop: asyncio.AbstractEventLoop, started: threading.Event) -> None:
+    asyncio.set_event_loop(loop)
+    loop.call_soon(started.set)
+    loop.run_forever()

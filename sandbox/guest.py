@@ -1,0 +1,722 @@
+"""PID 1 of a sandbox: serves one connection, and is trusted with nothing.
+
+It runs as a fork of the zygote's warm interpreter, holds no secret, and is not dumpable. One poll loop
+handles requests, the running program's pipes and its limits. What it reports about a program comes
+from the kernel (wait4, CPU clocks). Standard library only, Python 3.8 or newer.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import linecache
+import os
+import resource
+import select
+import signal
+import socket
+import stat
+import struct
+import sys
+import threading
+import time
+import traceback
+import types
+from typing import Any, NoReturn
+
+import kernel
+import wire
+
+WORKSPACE = "/workspace"
+UID = 1000
+CHANNEL_FD = 3
+MAX_READ_BYTES = 32 * 1024 * 1024
+MAX_LISTED_FILES = 8192
+_POLL_MS = 100
+_PIPE_CHUNK = 64 * 1024
+_HIGH_WATER = 1024 * 1024
+
+
+def set_up(config: dict[str, Any]) -> None:
+    """Turn this process, alone in new namespaces, into a sandbox that it cannot leave."""
+    os.setgroups([]) if config["may_set_groups"] else None
+    os.setresgid(UID, UID, UID)
+    os.setresuid(UID, UID, UID)
+    options = "size={workspace_bytes},nr_inodes={workspace_inodes},mode=0755,huge=never".format(
+        **config
+    )
+    flags = kernel.MS_NOSUID | kernel.MS_NODEV
+    kernel.mount("tmpfs", "/sandbox", "tmpfs", flags, options)
+    for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):
+        os.mkdir("/sandbox/" + name)
+        kernel.bind("/sandbox/" + name, target)
+    kernel.mount("proc", "/proc", "proc", flags | kernel.MS_NOEXEC)
+    socket.sethostname("sandbox")
+    kernel.raise_loopback()
+    os.chdir(WORKSPACE)
+    os.umask(0o022)
+    kernel.drop_capabilities()
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    # Last of all: a change of credentials clears it.
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    kernel.set_seccomp_filter(config["filter"])
+
+
+class Capture:
+    """Keeps the head and the tail of a stream and counts what lies between."""
+
+    def __init__(self, limit: int) -> None:
+        self._head_limit = limit - limit // 2
+        self._tail_limit = limit // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.dropped = 0
+
+    def add(self, data: bytes) -> None:
+        """Take more of the stream."""
+        room = self._head_limit - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if data:
+            self._tail += data
+            excess = len(self._tail) - self._tail_limit
+            if excess > 0:
+                del self._tail[:excess]
+                self.dropped += excess
+
+    def kept(self) -> bytes:
+        """Return head and tail."""
+        return bytes(self._head + self._tail)
+
+
+class Program:
+    """A running program: its processes, pipes, channel and limits."""
+
+    def __init__(self, number: int, head: dict[str, Any], body: bytes, channel: bool) -> None:
+        self.number = number
+        self.limits = head["limits"]
+        self.stdout = Capture(self.limits["output_bytes"])
+        self.stderr = Capture(self.limits["output_bytes"])
+        code, self.stdin = body[: head["code_length"]], body[head["code_length"] :]
+        stdin_read, self.stdin_fd = os.pipe()
+        self.stdout_fd, stdout_write = os.pipe()
+        self.stderr_fd, stderr_write = os.pipe()
+        self.channel: socket.socket | None = None
+        theirs: socket.socket | None = None
+        if channel:
+            self.channel, theirs = socket.socketpair()
+            self.channel.setblocking(False)
+        self.incoming = bytearray()
+        self.outgoing = bytearray()
+        self.limit = ""
+        self.status = -1
+        self._cpu_before = _children_cpu()
+        self.started = time.monotonic()
+        self.deadline = self.started + self.limits["wall_seconds"]
+        self.pid = os.fork()
+        if self.pid == 0:
+            channel_fd = theirs.fileno() if theirs is not None else -1
+            _run_worker(head, code, (stdin_read, stdout_write, stderr_write), channel_fd)
+        for fd in (stdin_read, stdout_write, stderr_write):
+            os.close(fd)
+        if theirs is not None:
+            theirs.close()
+        for fd in (self.stdin_fd, self.stdout_fd, self.stderr_fd):
+            os.set_blocking(fd, False)
+        self.pidfd = kernel.pidfd_open(self.pid)
+        self.peak_kib = 0
+        if not self.stdin:
+            self._close_stdin()
+
+    def _close_stdin(self) -> None:
+        if self.stdin_fd >= 0:
+            os.close(self.stdin_fd)
+            self.stdin_fd = -1
+
+    def feed_stdin(self) -> None:
+        """Write as much standard input as the pipe takes."""
+        try:
+            written = os.write(self.stdin_fd, self.stdin[:_PIPE_CHUNK])
+        except BlockingIOError:
+            return
+        except OSError:
+            self._close_stdin()
+            return
+        self.stdin = self.stdin[written:]
+        if not self.stdin:
+            self._close_stdin()
+
+    def drain(self, fd: int) -> bool:
+        """Read what a pipe holds now; return False at its end."""
+        capture = self.stdout if fd == self.stdout_fd else self.stderr
+        try:
+            data = os.read(fd, _PIPE_CHUNK)
+        except BlockingIOError:
+            return True
+        if not data:
+            os.close(fd)
+            if fd == self.stdout_fd:
+                self.stdout_fd = -1
+            else:
+                self.stderr_fd = -1
+            return False
+        capture.add(data)
+        return True
+
+    def over_limit(self) -> str:
+        """Return the limit that has been reached, or nothing."""
+        if time.monotonic() >= self.deadline:
+            return "wall"
+        if self.cpu_seconds() > self.limits["cpu_seconds"]:
+            return "cpu"
+        return ""
+
+    def cpu_seconds(self) -> float:
+        """CPU time so far of every process that the program has made, in seconds."""
+        live = 0.0
+        for name in os.listdir("/proc"):
+            if name.isdigit() and name != "1":
+                try:
+                    # The clock id of another process's CPU clock; see clock_getcpuclockid(3).
+                    live += time.clock_gettime((~int(name) << 3) | 2)
+                except OSError:
+                    continue
+        return live + _children_cpu() - self._cpu_before
+
+    def finish(self) -> None:
+        """End every process of the sandbox but this one, and close the pipes."""
+        _kill_all()
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, 0)
+            except ChildProcessError:
+                break
+            self.note(pid, status, usage)
+        self.wall_seconds = time.monotonic() - self.started
+        self.cpu_total = _children_cpu() - self._cpu_before
+        os.close(self.pidfd)
+        self._close_stdin()
+        for fd in (self.stdout_fd, self.stderr_fd):
+            while fd >= 0 and self.drain(fd) and _readable(fd):
+                pass
+        for fd in (self.stdout_fd, self.stderr_fd):
+            if fd >= 0:
+                os.close(fd)
+
+    def note(self, pid: int, status: int, usage: Any) -> None:
+        """Take in that a process has ended."""
+        self.peak_kib = max(self.peak_kib, usage.ru_maxrss)
+        if pid == self.pid:
+            self.status = status
+
+    def result(self) -> tuple[dict[str, Any], bytes]:
+        """Return the head and the body of the answer."""
+        number = os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else 0
+        code = 128 + number if number else os.WEXITSTATUS(self.status)
+        if not self.limit and number in (signal.SIGXCPU,):
+            self.limit = "cpu"
+        out, err = self.stdout.kept(), self.stderr.kept()
+        head = {
+            "exit_code": code,
+            "signal": number,
+            "limit": self.limit,
+            "stdout_length": len(out),
+            "stdout_dropped": self.stdout.dropped,
+            "stderr_dropped": self.stderr.dropped,
+            "cpu_seconds": self.cpu_total,
+            "wall_seconds": self.wall_seconds,
+            "peak_memory_bytes": self.peak_kib * 1024,
+        }
+        return head, out + err
+
+
+class Guest:
+    """The server on the connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._connection.setblocking(False)
+        self._decoder = wire.Decoder()
+        self._output = bytearray()
+        self._program: Program | None = None
+
+    def send(self, kind: int, number: int, head: dict[str, Any], body: bytes = b"") -> None:
+        """Queue a frame."""
+        self._output += wire.encode(wire.Frame(kind, number, head, body))
+
+    def serve(self) -> None:
+        """Serve until the host hangs up."""
+        self.send(wire.READY, 0, {})
+        while True:
+            self._flush()
+            if self._program is not None:
+                self._watch(self._program)
+                continue
+            frame = self._decoder.next_frame()
+            if frame is not None:
+                self._handle(frame)
+                continue
+            poll = select.poll()
+            events = select.POLLIN | (select.POLLOUT if self._output else 0)
+            poll.register(self._connection, events)
+            poll.poll()
+            self._receive()
+
+    def _receive(self) -> None:
+        try:
+            data = self._connection.recv(256 * 1024)
+        except BlockingIOError:
+            return
+        if not data:
+            raise EOFError
+        self._decoder.feed(data)
+
+    def _flush(self) -> None:
+        while self._output:
+            try:
+                sent = self._connection.send(self._output[: 256 * 1024])
+            except BlockingIOError:
+                return
+            del self._output[:sent]
+
+    def _handle(self, frame: wire.Frame) -> None:
+        kind, number, head, body = frame
+        if kind in (wire.RUN, wire.START):
+            try:
+                self._program = Program(number, head, body, channel=kind == wire.START)
+            except OSError as error:
+                self.send(wire.REFUSED, number, {"reason": "start: %s" % error.strerror})
+                return
+            if kind == wire.START:
+                self.send(wire.STARTED, number, {})
+        elif kind in (wire.TO_PROGRAM, wire.KILL):
+            pass  # The program has ended; its result is on the way.
+        else:
+            try:
+                head, body = _FILE_REQUESTS[kind](head, body)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                self.send(wire.REFUSED, number, {"reason": reason})
+            else:
+                self.send(wire.DONE, number, head, body)
+
+    def _watch(self, program: Program) -> None:
+        """Wait for one of the running program's events and handle what is ready."""
+        poll = select.poll()
+        events = select.POLLOUT if self._output else 0
+        if len(program.incoming) < _HIGH_WATER:
+            events |= select.POLLIN
+        poll.register(self._connection, events)
+        poll.register(program.pidfd, select.POLLIN)
+        for fd in (program.stdout_fd, program.stderr_fd):
+            if fd >= 0:
+                poll.register(fd, select.POLLIN)
+        if program.stdin_fd >= 0:
+            poll.register(program.stdin_fd, select.POLLOUT)
+        if program.channel is not None:
+            events = select.POLLOUT if program.incoming else 0
+            if len(self._output) < _HIGH_WATER:
+                events |= select.POLLIN
+            poll.register(program.channel, events)
+        ended = False
+        for fd, _ in poll.poll(_POLL_MS):
+            if fd == program.pidfd:
+                ended = True
+            elif fd == self._connection.fileno():
+                self._receive()
+                self._take_messages(program)
+            elif fd == program.stdin_fd:
+                program.feed_stdin()
+            elif program.channel is not None and fd == program.channel.fileno():
+                self._relay(program)
+            elif fd in (program.stdout_fd, program.stderr_fd):
+                program.drain(fd)
+        if not ended and not program.limit:
+            program.limit = program.over_limit() if self._time_to_check() else ""
+        if ended or program.limit:
+            self._end(program)
+
+    _next_check = 0.0
+
+    def _time_to_check(self) -> bool:
+        now = time.monotonic()
+        if now < self._next_check:
+            return False
+        self._next_check = now + _POLL_MS / 2000
+        _reap_orphans(self._program)
+        return True
+
+    def _take_messages(self, program: Program) -> None:
+        while True:
+            frame = self._decoder.next_frame()
+            if frame is None:
+                return
+            if frame.kind == wire.TO_PROGRAM:
+                program.incoming += struct.pack(">I", len(frame.body)) + frame.body
+            elif frame.kind == wire.KILL:
+                program.limit = "killed"
+
+    def _relay(self, program: Program) -> None:
+        channel = program.channel
+        assert channel is not None
+        if program.incoming:
+            try:
+                sent = channel.send(program.incoming[: 256 * 1024])
+                del program.incoming[:sent]
+            except BlockingIOError:
+                pass
+            except OSError:
+                program.incoming.clear()
+        try:
+            data = channel.recv(256 * 1024)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data or not self._cut_messages(program, data):
+            channel.close()
+            program.channel = None
+            self.send(wire.PROGRAM_CLOSED, program.number, {})
+
+    def _cut_messages(self, program: Program, data: bytes) -> bool:
+        program.outgoing += data
+        while len(program.outgoing) >= 4:
+            (length,) = struct.unpack_from(">I", program.outgoing)
+            if length > wire.MAX_MESSAGE_BYTES:
+                return False
+            if len(program.outgoing) < 4 + length:
+                break
+            self.send(
+                wire.FROM_PROGRAM, program.number, {}, bytes(program.outgoing[4 : 4 + length])
+            )
+            del program.outgoing[: 4 + length]
+        return True
+
+    def _end(self, program: Program) -> None:
+        program.finish()
+        if program.channel is not None:
+            self._drain_channel(program)
+        head, body = program.result()
+        self.send(wire.RESULT, program.number, head, body)
+        self._program = None
+
+    def _drain_channel(self, program: Program) -> None:
+        # Everyone who could write is gone, so what is left in the socket is all there will be.
+        channel = program.channel
+        assert channel is not None
+        while True:
+            try:
+                data = channel.recv(256 * 1024)
+            except OSError:
+                break
+            if not data or not self._cut_messages(program, data):
+                break
+        channel.close()
+        self.send(wire.PROGRAM_CLOSED, program.number, {})
+
+
+def _reap_orphans(program: Program | None) -> None:
+    """Collect orphans that have ended, which would else count against the process limit."""
+    while program is not None:
+        try:
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if found is None or found.si_pid == program.pid:
+            return
+        pid, status, usage = os.wait4(found.si_pid, 0)
+        program.note(pid, status, usage)
+
+
+def _kill_all() -> None:
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _children_cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _readable(fd: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+# ---- the program's side of the fork -----------------------------------------------------------
+
+
+def _run_worker(
+    head: dict[str, Any], code: bytes, pipes: tuple[int, int, int], channel: int
+) -> NoReturn:
+    """Become the program. Nothing of the guest is reachable from here on."""
+    status = 1
+    try:
+        _become_worker(head["limits"], pipes, channel)
+        if head["what"] == "command":
+            status = _exec_command(head)
+        else:
+            status = _run_main(code.decode("utf-8", "surrogateescape"), head["argv"])
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _become_worker(limits: dict[str, Any], pipes: tuple[int, int, int], channel: int) -> None:
+    # Duplicated above every fd that is to be set, so that none is overwritten too early.
+    high = [_duplicate_high(fd) for fd in pipes]
+    high_channel = _duplicate_high(channel) if channel >= 0 else -1
+    for target, fd in enumerate(high):
+        os.dup2(fd, target)
+    if high_channel >= 0:
+        os.dup2(high_channel, CHANNEL_FD, inheritable=False)
+        os.closerange(CHANNEL_FD + 1, 1 << 20)
+    else:
+        os.closerange(CHANNEL_FD, 1 << 20)
+    os.setsid()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    cpu = int(limits["cpu_seconds"]) + 2
+    for kind, value in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_DATA, limits["memory_bytes"]),
+        (resource.RLIMIT_FSIZE, limits["file_bytes"]),
+        (resource.RLIMIT_MEMLOCK, 64 * 1024),
+        (resource.RLIMIT_MSGQUEUE, 64 * 1024),
+        (resource.RLIMIT_NOFILE, limits["open_files"]),
+        (resource.RLIMIT_NPROC, limits["processes"] + 1),
+        (resource.RLIMIT_RTPRIO, 0),
+        (resource.RLIMIT_SIGPENDING, 1024),
+    ):
+        resource.setrlimit(kind, (value, value))
+    resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, limits["memory_bytes"]))
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, 0)
+
+
+def _duplicate_high(fd: int) -> int:
+    import fcntl
+
+    return fcntl.fcntl(fd, fcntl.F_DUPFD, 64)
+
+
+def _exec_command(head: dict[str, Any]) -> int:
+    environment = {**os.environ, **head["env"]}
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    argv = head["argv"]
+    try:
+        os.execvpe(argv[0], argv, environment)
+    except OSError as error:
+        os.write(2, ("%s: %s\n" % (argv[0], error.strerror)).encode("utf-8", "surrogateescape"))
+        return 127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126
+
+
+def _run_main(code: str, argv: list[str]) -> int:
+    """Run `code` as the main script, with the exit status that the interpreter would give."""
+    main = types.ModuleType("__main__")
+    main.__dict__["__builtins__"] = __builtins__
+    name = "<main>"
+    sys.modules["__main__"] = main
+    sys.argv = ["main.py", *argv]
+    sys.path.insert(0, WORKSPACE)
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()
+    status = 0
+    try:
+        exec(compile(code, name, "exec", dont_inherit=True), main.__dict__)
+    except SystemExit as error:
+        status = _exit_status(error.code)
+    except BaseException as error:
+        status = 1
+        _report(error)
+    try:
+        threading._shutdown()
+        atexit._run_exitfuncs()
+    except BaseException as error:
+        _report(error)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:
+            status = status or 120
+    return status
+
+
+def _exit_status(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    try:
+        print(code, file=sys.stderr)
+    except BaseException:
+        pass
+    return 1
+
+
+def _report(error: BaseException) -> None:
+    trace = error.__traceback__
+    if trace is not None and trace.tb_frame.f_code is _run_main.__code__:
+        trace = trace.tb_next
+    try:
+        if sys.excepthook is sys.__excepthook__:
+            traceback.print_exception(type(error), error, trace)
+        else:
+            sys.excepthook(type(error), error, trace)
+    except BaseException:
+        pass
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+
+def _open_parent(path: str, create: bool) -> tuple[int, str]:
+    """Open the folder that holds `path`, walking from the workspace without following links."""
+    parts = path.split("/")
+    folder = os.open(WORKSPACE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            if create:
+                try:
+                    os.mkdir(part, 0o755, dir_fd=folder)
+                except FileExistsError:
+                    pass
+            inner = os.open(
+                part,
+                os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
+                dir_fd=folder,
+            )
+            os.close(folder)
+            folder = inner
+    except OSError:
+        os.close(folder)
+        raise
+    return folder, parts[-1]
+
+
+def _write(head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    folder, name = _open_parent(head["path"], create=True)
+    try:
+        # A FIFO would block and a device would act, so anything but a regular file is refused.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        fd = os.open(name, flags, 0o644, dir_fd=folder)
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            os.ftruncate(fd, 0)
+            view = memoryview(body)
+            while view:
+                view = view[os.write(fd, view) :]
+        finally:
+            os.close(fd)
+    finally:
+        os.close(folder)
+    return {}, b""
+
+
+def _read(head: dict[str, Any], _: bytes) -> tuple[dict[str, Any], bytes]:
+    folder, name = _open_parent(head["path"], create=False)
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        fd = os.open(name, flags, dir_fd=folder)
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            limit = min(head["max_bytes"], MAX_READ_BYTES)
+            parts = []
+            left = limit + 1
+            while left > 0:
+                part = os.read(fd, min(left, 1 << 20))
+                if not part:
+                    break
+                parts.append(part)
+                left -= len(part)
+            if left <= 0:
+                raise OSError(errno.EFBIG, "larger than %d bytes" % limit)
+        finally:
+            os.close(fd)
+    finally:
+        os.close(folder)
+    return {}, b"".join(parts)
+
+
+def _list(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
+    found: list[bytes] = []
+    root = os.fsencode(WORKSPACE)
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                found.append(path[len(root) + 1 :])
+                if len(found) >= MAX_LISTED_FILES:
+                    raise OSError(errno.E2BIG, "more than %d files" % MAX_LISTED_FILES)
+    return {}, b"\0".join(sorted(found))
+
+
+def _freeze(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
+    _kill_all()
+    while True:
+        try:
+            os.wait4(-1, 0)
+        except ChildProcessError:
+            return {}, b""
+
+
+def _stats(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
+    processes = [name for name in os.listdir("/proc") if name.isdigit()]
+    used = os.statvfs("/sandbox")
+    memory = 0
+    for name in processes:
+        try:
+            with open("/proc/%s/smaps_rollup" % name) as rollup:
+                for line in rollup:
+                    if line.startswith("Pss:"):
+                        memory += int(line.split()[1]) * 1024
+        except OSError:
+            # PID 1's own is closed to it, since it is not dumpable: its resident size stands in.
+            with open("/proc/%s/statm" % name) as statm:
+                size = statm.read().split()
+            memory += (int(size[1]) - int(size[2])) * resource.getpagesize()
+    head = {
+        "processes": len(processes),
+        "memory_bytes": memory,
+        "workspace_bytes": (used.f_blocks - used.f_bfree) * used.f_frsize,
+        "workspace_inodes": used.f_files - used.f_ffree,
+    }
+    return head, b""
+
+
+_FILE_REQUESTS = {
+    wire.WRITE: _write,
+    wire.READ: _read,
+    wire.LIST: _list,
+    wire.FREEZE: _freeze,
+    wire.STATS: _stats,
+}
+
+
+def run(connection: socket.socket, config: dict[str, Any]) -> NoReturn:
+    """Set the sandbox up and serve its connection until the host hangs up."""
+    try:
+        stage = "set-up"
+        try:
+            set_up(config)
+        except OSError as error:
+            failure = {"stage": stage, "reason": str(error)}
+            connection.setblocking(True)
+            connection.sendall(wire.encode(wire.Frame(wire.FAILED, 0, failure, b"")))
+            return
+        Guest(connection).serve()
+    finally:
+        # The kernel kills everything else in the PID namespace.
+        os._exit(0)

@@ -1,0 +1,186 @@
+"""System calls that Python 3.8 has no name for. Standard library only: it also runs in sandboxes."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import platform
+import socket
+import struct
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+ALL_NAMESPACES = (
+    CLONE_NEWNS
+    | CLONE_NEWCGROUP
+    | CLONE_NEWUTS
+    | CLONE_NEWIPC
+    | CLONE_NEWUSER
+    | CLONE_NEWPID
+    | CLONE_NEWNET
+)
+
+MS_RDONLY = 0x1
+MS_NOSUID = 0x2
+MS_NODEV = 0x4
+MS_NOEXEC = 0x8
+MS_REMOUNT = 0x20
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+MNT_DETACH = 0x2
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
+PR_CAPBSET_DROP = 24
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+SECCOMP_MODE_FILTER = 2
+
+_SIGCHLD = 17
+_SIOCSIFFLAGS = 0x8914
+_IFF_UP_RUNNING = 0x41
+_CAPABILITY_VERSION_3 = 0x20080522
+
+MACHINE = platform.machine()
+# (clone, pivot_root, capset, pidfd_open)
+_NUMBERS = {"x86_64": (56, 155, 126, 434), "aarch64": (220, 41, 91, 434)}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+
+def _numbers() -> tuple[int, int, int, int]:
+    if MACHINE not in _NUMBERS:
+        raise OSError(f"no system call numbers are known for {MACHINE}")
+    return _NUMBERS[MACHINE]
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def clone(flags: int) -> int:
+    """Fork into new namespaces in one system call; return 0 in the child.
+
+    Python's own fork hooks run around it. glibc's do not, so the caller must be single-threaded.
+    """
+    api = ctypes.pythonapi
+    call = _libc.syscall
+    number = ctypes.c_long(_numbers()[0])
+    arguments = (ctypes.c_ulong(flags | _SIGCHLD), *(ctypes.c_ulong(0),) * 4)
+    api.PyOS_BeforeFork()
+    pid = int(call(number, *arguments))
+    if pid == 0:
+        api.PyOS_AfterFork_Child()
+        return 0
+    number_of_error = ctypes.get_errno()
+    api.PyOS_AfterFork_Parent()
+    if pid < 0:
+        raise OSError(number_of_error, f"clone: {os.strerror(number_of_error)}")
+    return pid
+
+
+def unshare(flags: int) -> None:
+    """Move this process into new namespaces."""
+    _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    """Mount; see mount(2)."""
+    result = _libc.mount(
+        source.encode(), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), data.encode()
+    )
+    _check(result, f"mount {kind or 'bind'} on {target}")
+
+
+def bind(source: str, target: str) -> None:
+    """Bind `source`, with what is mounted below it, to `target`."""
+    result = _libc.mount(
+        os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(MS_BIND | MS_REC), None
+    )
+    _check(result, f"bind {source} to {target}")
+
+
+def restrict(path: str, flags: int) -> None:
+    """Add flags to the mount at `path`. Those that it has stay: a user namespace may not lift them."""
+    flags |= MS_BIND | MS_REMOUNT | _mount_flags(path)
+    result = _libc.mount(None, os.fsencode(path), None, ctypes.c_ulong(flags), None)
+    _check(result, f"restrict {path}")
+
+
+def _mount_flags(path: str) -> int:
+    # statvfs has the same bits as mount(2) for these four, and others for the access time rules.
+    have = os.statvfs(path).f_flag
+    flags = have & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    for bit, meaning in ((1024, 0x400), (2048, 0x800), (4096, 0x200000)):
+        if have & bit:
+            flags |= meaning
+    return flags
+
+
+def make_private() -> None:
+    """Cut this mount namespace off from the one that it was copied from."""
+    result = _libc.mount(None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
+    _check(result, "make / private")
+
+
+def pivot_root(new: str) -> None:
+    """Make `new` the root and let go of the old one."""
+    os.chdir(new)
+    call = _libc.syscall(ctypes.c_long(_numbers()[1]), b".", b".")
+    _check(call, "pivot_root")
+    _check(_libc.umount2(b".", MNT_DETACH), "umount of the old root")
+    os.chdir("/")
+
+
+def prctl(option: int, *arguments: int) -> None:
+    """Set an attribute of this process; see prctl(2)."""
+    padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
+    _check(_libc.prctl(ctypes.c_int(option), *padded), f"prctl {option}")
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, for good: bounding, ambient, inheritable and the rest."""
+    for capability in range(64):
+        if _libc.prctl(ctypes.c_int(PR_CAPBSET_DROP), ctypes.c_ulong(capability), 0, 0, 0) < 0:
+            break
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+    header = ctypes.create_string_buffer(struct.pack("=II", _CAPABILITY_VERSION_3, 0))
+    nothing = ctypes.create_string_buffer(bytes(24))
+    _check(_libc.syscall(ctypes.c_long(_numbers()[2]), header, nothing), "capset")
+
+
+def set_seccomp_filter(program: bytes) -> None:
+    """Install a seccomp filter, a packed array of `struct sock_filter`, in this process."""
+
+    class _Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+    buffer = ctypes.create_string_buffer(program, len(program))
+    described = _Program(len(program) // 8, ctypes.addressof(buffer))
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(described))
+
+
+def raise_loopback() -> None:
+    """Bring up `lo` in this network namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
+        request = struct.pack("16sh14x", b"lo", _IFF_UP_RUNNING)
+        fcntl.ioctl(probe.fileno(), _SIOCSIFFLAGS, request)
+
+
+def pidfd_open(pid: int) -> int:
+    """Return a file descriptor that becomes readable when the process ends."""
+    call = _libc.syscall(ctypes.c_long(_numbers()[3]), ctypes.c_int(pid), ctypes.c_uint(0))
+    return _check(int(call), "pidfd_open")

@@ -1,0 +1,347 @@
+"""The backend `namespace`: sandboxes on this host, forked by zygotes that this process owns."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import functools
+import importlib.resources
+import json
+import os
+import pathlib
+import resource
+import socket
+import subprocess
+import sys
+import threading
+from typing import Any
+
+from execgym.sandbox.client import NamespaceSandbox
+from execgym.sandbox.doctor import diagnose
+from execgym.sandbox.errors import SandboxStartError, SandboxUnavailableError, TemplateError
+from execgym.sandbox.spec import SandboxSpec, Template
+
+_START_SECONDS = 60.0
+_SEND_SECONDS = 30
+_STAGE_SOURCES = ("kernel", "seccomp", "wire", "guest", "zygote")
+_BOOTSTRAP = """
+import json, os, socket, sys, types
+bundle_fd, control_fd, stage = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+os.lseek(bundle_fd, 0, 0)
+with os.fdopen(os.dup(bundle_fd), "rb") as file:
+    bundle = json.load(file)
+for name, source in bundle["sources"]:
+    module = sys.modules[name] = types.ModuleType(name)
+    exec(compile(source, "<%s>" % name, "exec", dont_inherit=True), module.__dict__)
+config = bundle["config"]
+if stage == "root":
+    config["inherit"] = [bundle_fd, control_fd]
+    sys.modules["zygote"].build_root(config)
+else:
+    os.close(bundle_fd)
+    sys.modules["zygote"].serve(config, socket.socket(fileno=control_fd))
+"""
+_ENVIRONMENT = {
+    "HOME": "/workspace",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "LOGNAME": "sandbox",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "SHELL": "/bin/sh",
+    "TERM": "dumb",
+    "TZ": "UTC",
+    "USER": "sandbox",
+}
+_PASSED_ON = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+_FILES = {
+    "/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n"
+    "sandbox:x:1000:1000:sandbox:/workspace:/bin/sh\n",
+    "/etc/group": "root:x:0:\nsandbox:x:1000:\n",
+    "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+
+
+class Zygote:
+    """A running zygote of one template, and the socket over which it takes requests."""
+
+    def __init__(self, template: Template) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, _bundle_file(template) as bundle:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    "-c",
+                    _BOOTSTRAP,
+                    str(bundle.fileno()),
+                    str(theirs.fileno()),
+                    "root",
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=(bundle.fileno(), theirs.fileno()),
+                env={"PATH": "/usr/bin:/bin"},
+                cwd="/",
+                start_new_session=True,
+            )
+        try:
+            self._await_ready()
+        except BaseException:
+            self.close()
+            raise
+        seconds = _SEND_SECONDS.to_bytes(8, sys.byteorder) + bytes(8)
+        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
+
+    def _await_ready(self) -> None:
+        self._control.settimeout(_START_SECONDS)
+        try:
+            answer = self._control.recv(8192)
+        except TimeoutError:
+            raise SandboxStartError(
+                f"the zygote was not ready within {_START_SECONDS:.0f} s"
+            ) from None
+        self._control.settimeout(None)
+        if not answer:
+            assert self._process.stderr is not None  # noqa: S101
+            last = self._process.stderr.read(16384).decode("utf-8", "replace").strip()
+            reasons = "\n".join(diagnose().reasons)
+            raise SandboxUnavailableError(
+                f"the zygote ended before it was ready: {last[-1500:]}\n{reasons}".rstrip()
+            )
+        message = json.loads(answer)
+        if "template_error" in message:
+            raise TemplateError(f"the template cannot be built: {message['template_error']}")
+
+    def connect(self, spec: SandboxSpec) -> socket.socket:
+        """Ask for a sandbox and return the host's end of its connection.
+
+        Raises:
+            OSError: The zygote is gone.
+        """
+        ours, theirs = socket.socketpair()
+        request = {
+            "workspace_bytes": spec.limits.workspace_bytes,
+            "workspace_inodes": spec.limits.workspace_inodes,
+        }
+        try:
+            with theirs:
+                socket.send_fds(self._control, [json.dumps(request).encode()], [theirs.fileno()])
+        except BaseException:
+            ours.close()
+            raise
+        return ours
+
+    def close(self) -> None:
+        """End the zygote and with it every sandbox that it has made."""
+        self._control.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+
+class _Registry:
+    """The zygotes of this process, one a template, started at first use."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._zygotes: dict[Template, Zygote] = {}
+        self._starting: dict[Template, threading.Lock] = {}
+
+    def get(self, template: Template) -> Zygote | None:
+        """Return the running zygote of a template, if there is one."""
+        return self._zygotes.get(template) if self._owner == os.getpid() else None
+
+    def start(self, template: Template) -> Zygote:
+        """Return the zygote of a template, starting it if need be; others of it wait."""
+        with self._lock:
+            if self._owner != os.getpid():
+                # A fork of the owner must not use, or end, the owner's zygotes.
+                self._owner = os.getpid()
+                self._zygotes = {}
+                self._starting = {}
+            gate = self._starting.setdefault(template, threading.Lock())
+        with gate:
+            zygote = self._zygotes.get(template)
+            if zygote is None:
+                zygote = Zygote(template)
+                with self._lock:
+                    self._zygotes[template] = zygote
+            return zygote
+
+    def forget(self, template: Template, zygote: Zygote) -> None:
+        """Let go of a zygote that has ended."""
+        with self._lock:
+            if self._zygotes.get(template) is zygote:
+                del self._zygotes[template]
+        zygote.close()
+
+    def close(self) -> None:
+        """End all zygotes of this process."""
+        with self._lock:
+            zygotes = list(self._zygotes.values()) if self._owner == os.getpid() else []
+            self._zygotes = {}
+        for zygote in zygotes:
+            zygote.close()
+
+
+_registry = _Registry()
+atexit.register(_registry.close)
+
+
+async def open_namespace_sandbox(spec: SandboxSpec) -> NamespaceSandbox:
+    """Open a sandbox on this host.
+
+    Raises:
+        TemplateError: The template cannot be built.
+        SandboxUnavailableError: This machine does not allow it.
+        SandboxStartError: The sandbox did not come up.
+    """
+    for attempt in (1, 2):
+        zygote = _registry.get(spec.template)
+        if zygote is None:
+            zygote = await asyncio.to_thread(_registry.start, spec.template)
+        try:
+            end = zygote.connect(spec)
+        except OSError as error:
+            # A zygote that has been killed is replaced once; a full table of files is not its fault.
+            if attempt == 2 or not isinstance(error, BrokenPipeError | ConnectionError):
+                raise SandboxStartError(f"the zygote could not be reached: {error}") from error
+            await asyncio.to_thread(_registry.forget, spec.template, zygote)
+            continue
+        return await NamespaceSandbox.connect(spec, end)
+    raise AssertionError("unreachable")
+
+
+def close_zygotes() -> None:
+    """End every zygote of this process, and with them every sandbox. Later opens start new ones."""
+    _registry.close()
+
+
+@functools.cache
+def _raise_file_limit() -> None:
+    # Each live sandbox takes one descriptor here, and the usual soft limit is 1,024.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+class _bundle_file:
+    """An unnamed file that holds the stages' sources and configuration."""
+
+    def __init__(self, template: Template) -> None:
+        _raise_file_limit()
+        self._data = json.dumps(_bundle(template)).encode()
+
+    def __enter__(self) -> Any:
+        file = os.fdopen(os.memfd_create("execgym"), "w+b")
+        file.write(self._data)
+        file.flush()
+        return file
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _bundle(template: Template) -> dict[str, Any]:
+    folder = importlib.resources.files("execgym.sandbox")
+    sources = [(name, folder.joinpath(f"{name}.py").read_text("utf-8")) for name in _STAGE_SOURCES]
+    return {"sources": sources, "config": _configuration(template)}
+
+
+def _configuration(template: Template) -> dict[str, Any]:
+    layout = _host_layout() if template.image == "host" else _image_layout(template.image)
+    path = ":".join(dict.fromkeys((os.path.dirname(layout["python"]), *_PATH)))
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return {
+        **layout,
+        "root": os.geteuid() == 0,
+        "uid": os.geteuid(),
+        "gid": os.getegid(),
+        "environment": {**_ENVIRONMENT, **passed_on, "PATH": path},
+        "bootstrap": _BOOTSTRAP,
+        "template_modules": template.modules,
+        "template_sources": template.sources,
+    }
+
+
+_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+
+
+def _host_layout() -> dict[str, Any]:
+    """Return what of the host is seen in a sandbox: its system programs and this interpreter."""
+    trees = ["/usr"]
+    for path in (sys.base_prefix, os.path.realpath(sys.base_prefix), sys.prefix):
+        if not any(path == tree or path.startswith(tree + "/") for tree in trees):
+            trees.append(path)
+    binds = {tree: tree for tree in trees}
+    links = {}
+    for name in ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"):
+        if os.path.islink(name):
+            links[name] = os.readlink(name)
+        elif os.path.isdir(name):
+            binds[name] = name
+    if os.path.isdir("/etc/alternatives"):
+        binds["/etc/alternatives"] = "/etc/alternatives"
+    files = dict(_FILES)
+    # execgym itself holds generators and references: none of it may be read in a sandbox.
+    package = pathlib.Path(__file__).resolve().parents[1]
+    masks = [str(package)] if any(_is_below(package, tree) for tree in binds.values()) else []
+    return {
+        "binds": binds,
+        "links": links,
+        "files": files,
+        "linker_cache": "/etc/ld.so.cache",
+        "masks": masks,
+        "python": sys.executable,
+    }
+
+
+def _image_layout(image: str) -> dict[str, Any]:
+    """Return the layout of an unpacked root file system."""
+    root = pathlib.Path(image)
+    if not root.is_absolute() or not root.is_dir():
+        raise TemplateError(f"image {image!r} is neither 'host' nor the absolute path of a folder")
+    binds = {}
+    links = {}
+    for entry in sorted(root.iterdir()):
+        name = f"/{entry.name}"
+        if entry.name in ("dev", "proc", "sys", "tmp", "run", "workspace", "sandbox"):
+            continue
+        if entry.is_symlink():
+            links[name] = os.readlink(entry)
+        elif entry.is_dir():
+            binds[name] = str(entry)
+    for candidate in ("usr/local/bin/python3", "usr/bin/python3"):
+        if os.path.lexists(root / candidate):
+            python = f"/{candidate}"
+            break
+    else:
+        raise TemplateError(f"image {image!r} has no python3 in /usr/local/bin or /usr/bin")
+    return {
+        "binds": binds,
+        "links": links,
+        "files": {} if "/etc" in binds else dict(_FILES),
+        "linker_cache": "",
+        "masks": [],
+        "python": python,
+    }
+
+
+def _is_below(path: pathlib.Path, tree: str) -> bool:
+    return path.is_relative_to(os.path.realpath(tree))

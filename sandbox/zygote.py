@@ -1,0 +1,325 @@
+"""The zygote: a small, warm, single-threaded interpreter that forks sandboxes.
+
+It is started in two stages, each a fresh interpreter that knows nothing of the user's process. The
+first builds an almost empty mount namespace and makes it the root; the second is the image's own
+Python inside it, which preloads the template and then serves. Requests come over a socket pair whose
+other end only the owner has, each with one end of a sandbox's own socket pair. When the owner ends,
+however it ends, the kernel closes that socket, the zygote ends, and every sandbox is killed with it.
+Standard library only, Python 3.8 or newer.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import importlib
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import sys
+import types
+from typing import Any, NoReturn
+
+import guest
+import kernel
+import seccomp
+import wire
+
+MAX_SLOTS = 8192
+_UID_BASE = 0x40000000
+_UID_RANGES = 0x20000
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+
+CHANNEL_SOURCE = '''
+"""Messages to and from the host: `receive()` and `send(data)`."""
+import os as _os
+import struct as _struct
+import threading as _threading
+
+_FD = 3
+_MAX = 8 * 1024 * 1024
+_sending = _threading.Lock()
+_receiving = _threading.Lock()
+
+
+def _read(size):
+    data = bytearray()
+    while len(data) < size:
+        part = _os.read(_FD, min(size - len(data), 1 << 20))
+        if not part:
+            return None
+        data += part
+    return bytes(data)
+
+
+def receive():
+    """Return the next message as bytes, or None once the host will send no more."""
+    with _receiving:
+        header = _read(4)
+        return None if header is None else _read(_struct.unpack(">I", header)[0])
+
+
+def send(data):
+    """Send one message, bytes of at most 8 MiB."""
+    if len(data) > _MAX:
+        raise ValueError("a message has at most %d bytes, not %d" % (_MAX, len(data)))
+    view = memoryview(_struct.pack(">I", len(data)) + data)
+    with _sending:
+        while view:
+            view = view[_os.write(_FD, view) :]
+'''
+
+
+def build_root(config: dict[str, Any]) -> NoReturn:
+    """First stage: make an almost empty, read-only root, move into it, start the second stage.
+
+    A mount namespace is copied for every sandbox at a cost that grows with its mounts, so it has as
+    few as will do.
+    """
+    kernel.unshare(kernel.CLONE_NEWNS | (0 if config["root"] else kernel.CLONE_NEWUSER))
+    if not config["root"]:
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", "0 %d 1" % config["uid"])
+        _write("/proc/self/gid_map", "0 %d 1" % config["gid"])
+    kernel.make_private()
+    # Something that exists everywhere and holds no interpreter. The mount is this namespace's own.
+    top = "/sys"
+    kernel.mount("tmpfs", top, "tmpfs", kernel.MS_NOSUID, "size=4m,mode=0755")
+    for name in ("dev", "dev/shm", "etc", "proc", "sandbox", "tmp", "workspace"):
+        os.mkdir(os.path.join(top, name), 0o755)
+    for name, content in config["files"].items():
+        _write(top + name, content)
+    if config["linker_cache"] and os.path.exists(config["linker_cache"]):
+        shutil.copyfile(config["linker_cache"], top + "/etc/ld.so.cache")
+    for name, target in config["links"].items():
+        os.makedirs(os.path.dirname(top + name), exist_ok=True)
+        os.symlink(target, top + name)
+    for name in _DEVICES:
+        _write("%s/dev/%s" % (top, name), "")
+        kernel.bind("/dev/" + name, "%s/dev/%s" % (top, name))
+    for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink("/proc/self/" + target, "%s/dev/%s" % (top, name))
+    for target, source in config["binds"].items():
+        os.makedirs(top + target, exist_ok=True)
+        kernel.bind(source, top + target)
+    for path in config["masks"]:
+        kernel.mount(
+            "tmpfs", top + path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=0,mode=0555"
+        )
+    kernel.bind("/proc", top + "/proc")
+    kernel.pivot_root(top)
+    for point in _mount_points():
+        if not point.startswith(("/dev/", "/proc")):
+            kernel.restrict(point, kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV)
+    for fd in config["inherit"]:
+        os.set_inheritable(fd, True)
+    python = config["python"]
+    arguments = [python, "-s", "-c", config["bootstrap"], *map(str, config["inherit"]), "serve"]
+    os.execve(python, arguments, config["environment"])
+
+
+def serve(config: dict[str, Any], control: socket.socket) -> NoReturn:
+    """Second stage: preload the template, then fork a sandbox for each request until the end."""
+    try:
+        _preload(config)
+    except Exception as error:
+        reason = "%s: %s" % (type(error).__name__, error)
+        control.send(json.dumps({"template_error": reason[:4000]}).encode())
+        os._exit(1)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(null)
+    gc.collect()
+    gc.freeze()
+    control.send(b'{"ready":true}')
+    Zygote(config, control).run()
+
+
+def _preload(config: dict[str, Any]) -> None:
+    sys.path[:] = [entry for entry in sys.path if entry]
+    _add_module("sandbox_channel", CHANNEL_SOURCE)
+    for name, source in config["template_sources"]:
+        _add_module(name, source)
+    for name in config["template_modules"]:
+        importlib.import_module(name)
+    threads = len(os.listdir("/proc/self/task"))
+    if threads != 1:
+        raise RuntimeError(
+            "the template's modules start threads (%d), which no fork keeps" % threads
+        )
+
+
+def _add_module(name: str, source: str) -> None:
+    module = types.ModuleType(name)
+    sys.modules[name] = module
+    exec(compile(source, "<%s>" % name, "exec", dont_inherit=True), module.__dict__)
+
+
+class Zygote:
+    """The server: requests in, sandboxes out, and the dead collected."""
+
+    def __init__(self, config: dict[str, Any], control: socket.socket) -> None:
+        self._root = config["root"]
+        self._control = control
+        self._filter = seccomp.build_filter(kernel.MACHINE)
+        self._epoll = select.epoll()
+        self._wakeup, wakeup_write = socket.socketpair()
+        for end in (self._wakeup, wakeup_write):
+            end.setblocking(False)
+        self._wakeup_write = wakeup_write
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wakeup_write.fileno(), warn_on_full_buffer=False)
+        self._pid_by_fd: dict[int, int] = {}
+        self._sandboxes: dict[int, tuple[socket.socket, int]] = {}
+        self._free_slots = list(range(MAX_SLOTS - 1, -1, -1))
+        first = _UID_BASE + (os.getpid() % _UID_RANGES) * MAX_SLOTS
+        self._first_uid = first if self._root else 0
+
+    def run(self) -> NoReturn:
+        """Serve until the owner is gone."""
+        self._epoll.register(self._control, select.EPOLLIN)
+        self._epoll.register(self._wakeup, select.EPOLLIN)
+        while True:
+            for fd, _ in self._epoll.poll():
+                if fd == self._control.fileno():
+                    self._take_request()
+                elif fd == self._wakeup.fileno():
+                    try:
+                        self._wakeup.recv(4096)
+                    except BlockingIOError:
+                        pass
+                    self._collect()
+                else:
+                    self._destroy(fd)
+
+    def _take_request(self) -> None:
+        size = array.array("i").itemsize
+        message, ancillary, _, _ = self._control.recvmsg(4096, socket.CMSG_SPACE(size))
+        if not message:
+            os._exit(0)
+        fds = array.array("i")
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                fds.frombytes(data[: len(data) - len(data) % size])
+        for fd in fds:
+            connection = socket.socket(fileno=fd)
+            try:
+                self._create(connection, json.loads(message))
+            except OSError as error:
+                _refuse(connection, str(error))
+
+    def _create(self, connection: socket.socket, request: dict[str, Any]) -> None:
+        if not self._free_slots:
+            _refuse(connection, "this zygote has %d live sandboxes, its limit" % MAX_SLOTS)
+            return
+        slot = self._free_slots.pop()
+        gate_read, gate_write = os.pipe()
+        try:
+            pid = kernel.clone(kernel.ALL_NAMESPACES)
+        except OSError:
+            os.close(gate_read)
+            os.close(gate_write)
+            self._free_slots.append(slot)
+            raise
+        if pid == 0:
+            self._become_guest(connection, gate_read, gate_write, request)
+        os.close(gate_read)
+        self._sandboxes[pid] = (connection, slot)
+        fd = connection.fileno()
+        self._pid_by_fd[fd] = pid
+        # Only the hang-up is of interest here: the guest reads the other duplicate.
+        self._epoll.register(fd, select.EPOLLRDHUP)
+        try:
+            uid = self._first_uid + slot if self._root else 0
+            if not self._root:
+                _write("/proc/%d/setgroups" % pid, "deny")
+            _write("/proc/%d/uid_map" % pid, "%d %d 1" % (guest.UID, uid))
+            _write("/proc/%d/gid_map" % pid, "%d %d 1" % (guest.UID, uid))
+            os.write(gate_write, b"1")
+        except OSError as error:
+            os.kill(pid, signal.SIGKILL)
+            _tell_failure(connection, str(error))
+        finally:
+            os.close(gate_write)
+
+    def _become_guest(
+        self, connection: socket.socket, gate_read: int, gate_write: int, request: dict[str, Any]
+    ) -> NoReturn:
+        try:
+            os.close(gate_write)
+            if os.read(gate_read, 1) != b"1":
+                os._exit(1)
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE):
+                signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            # Everyone else's connections were inherited: they must not stay open here.
+            os.dup2(connection.fileno(), guest.CHANNEL_FD, inheritable=False)
+            os.closerange(guest.CHANNEL_FD + 1, 1 << 20)
+            connection.detach()
+            request["filter"] = self._filter
+            request["may_set_groups"] = self._root
+            guest.run(socket.socket(fileno=guest.CHANNEL_FD), request)
+        finally:
+            os._exit(1)
+
+    def _destroy(self, fd: int) -> None:
+        """Kill the sandbox whose host has hung up."""
+        pid = self._pid_by_fd.get(fd)
+        if pid is not None:
+            self._epoll.unregister(fd)
+            del self._pid_by_fd[fd]
+            # A direct child that has not been waited for: its number cannot have been reused.
+            os.kill(pid, signal.SIGKILL)
+
+    def _collect(self) -> None:
+        while True:
+            try:
+                pid, _ = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            connection, slot = self._sandboxes.pop(pid)
+            fd = connection.fileno()
+            if self._pid_by_fd.pop(fd, None) is not None:
+                self._epoll.unregister(fd)
+            connection.close()
+            self._free_slots.append(slot)
+
+
+def _tell_failure(connection: socket.socket, reason: str) -> None:
+    try:
+        connection.send(
+            wire.encode(wire.Frame(wire.FAILED, 0, {"stage": "create", "reason": reason}, b""))
+        )
+    except OSError:
+        pass
+
+
+def _refuse(connection: socket.socket, reason: str) -> None:
+    _tell_failure(connection, reason)
+    connection.close()
+
+
+def _mount_points() -> list[str]:
+    with open("/proc/self/mountinfo") as table:
+        points = [line.split(" ")[4] for line in table]
+    return [point.encode().decode("unicode_escape") for point in points]
+
+
+def _write(path: str, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
