@@ -1,0 +1,701 @@
+"""Thousands of envs in one process, stepped together or as they finish."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import inspect
+import itertools
+import math
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
+
+from execgym.envs.errors import EnvError
+from execgym.envs.spaces import Unicode
+from execgym.sandbox import SandboxUnavailableError, TemplateError, run_sync, shared_loop
+from execgym.vector.batch import Batch, Statistics
+from execgym.vector.errors import (
+    EnvInFlightError,
+    EpisodeOverError,
+    InvalidRequestError,
+    NothingInFlightError,
+    VectorEnvClosedError,
+)
+from execgym.vector.hosted_env import HostedEnv, Outcome, Request, RequestKind
+from execgym.vector.infos import merge_infos
+from execgym.vector.run_slots import RunSlots
+from execgym.vector.threads import DaemonThreads
+
+_BoolArray = npt.NDArray[np.bool_]
+_StepResult = tuple[Any, npt.NDArray[np.float64], _BoolArray, _BoolArray, dict[str, Any]]
+
+# These mean that this machine or configuration can run no sandbox at all: to truncate episode
+# after episode instead would hide it.
+_HOPELESS = (SandboxUnavailableError, TemplateError)
+
+
+class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
+    """A vector env whose envs all run on the process's one event loop.
+
+    It has two faces over the same envs:
+
+    - `reset` and `step`, Gymnasium's: all envs in lockstep, in any of the three autoreset modes.
+    - `send`, `send_reset` and `recv`, after EnvPool: each env goes at its own pace, and a batch
+      is whichever envs have finished. Nothing is reset but by `send_reset`.
+
+    Envs with async methods (every `execgym.envs.ExecEnv`) cost no thread and, until a tool needs
+    its sandbox, no process. Other envs run in a few threads.
+
+    An env that fails never takes the others with it. Its episode is truncated with
+    `info["reward_valid"] = False` and `info["error"] = {"type", "message"}`, and the env is made
+    anew before its next reset. Only when no sandbox can run here at all (`SandboxUnavailableError`,
+    `TemplateError`), or when every env that was to be reset failed, is that raised.
+
+    Methods must be called from one thread at a time, and never on the shared event loop itself.
+    They work inside a notebook.
+
+    Args:
+        env_fns: Makers of the envs. All envs must have equal spaces.
+        autoreset_mode: How `step` begins a new episode; see `gymnasium.vector.AutoresetMode`.
+        run_slots: How many envs may execute at once, or None for four for each core.
+
+    Raises:
+        InvalidRequestError: There are no envs, or their spaces differ.
+    """
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], gymnasium.Env[Any, Any]]],
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        run_slots: int | None = None,
+    ) -> None:
+        super().__init__()
+        # Set first, so that a constructor that fails leaves nothing for close to stumble over.
+        self.closed = True
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        if not env_fns:
+            raise InvalidRequestError("a vector env needs at least one env_fn")
+        self._slots = RunSlots(run_slots)
+        self._threads = DaemonThreads(self._slots.count)
+        self._hosts = [
+            HostedEnv(index, env_fn, self._threads) for index, env_fn in enumerate(env_fns)
+        ]
+        self.num_envs = len(self._hosts)
+        first = self._hosts[0].env
+        self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = first.render_mode
+        self.single_observation_space = first.observation_space
+        self.single_action_space = first.action_space
+        self._check_spaces()
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._loop = shared_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Guards the three below, which the event loop's thread fills.
+        self._changed = threading.Condition()
+        self._in_flight: set[int] = set()
+        self._ready: dict[int, Outcome] = {}
+        self._errors: collections.Counter[str] = collections.Counter()
+        self._steps = 0
+        self._resets = 0
+        self._hopeless_raised = False
+        self._observations: list[Any] = [None] * self.num_envs
+        self.closed = False
+
+    # ---- Gymnasium's face ---------------------------------------------------------------------
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin a new episode in every env, or in those of a mask.
+
+        Without a mask it first waits for whatever is in flight and drops it, so it is the way back
+        to a known state after an interrupted call.
+
+        Args:
+            seed: An int gives env i the seed `seed + i`; a sequence gives each env its own.
+            options: Goes to every env, but for `reset_mask`, a bool array[num_envs] that picks
+                the envs. The other envs repeat their last observation and add nothing to the
+                infos. The dictionary is left as it is.
+
+        Returns:
+            The observations, batched as `observation_space` says, and the merged infos.
+
+        Raises:
+            EnvError: The options or seeds are refused by an env.
+            InvalidRequestError: The mask or the number of seeds is wrong.
+        """
+        self._check_open()
+        seeds = self._seeds(seed)
+        own_options = None if options is None else dict(options)
+        mask = self._mask(own_options)
+        if mask is None:
+            with self._changed:
+                self._wait_for(lambda: not self._in_flight, None)
+                self._ready = {}
+        self._check_idle()
+        chosen = range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist()
+        never_reset = [
+            index
+            for index, observation in enumerate(self._observations)
+            if observation is None and mask is not None and not mask[index]
+        ]
+        if never_reset:
+            raise EpisodeOverError(
+                f"env {never_reset[0]} has no observation to repeat: reset all envs before using "
+                "reset_mask"
+            )
+        self._check_options(chosen, own_options)
+        outcomes = self._run_together(
+            [
+                Request(
+                    env_id=index, kind=RequestKind.RESET, seed=seeds[index], options=own_options
+                )
+                for index in chosen
+            ]
+        )
+        self._raise_from_reset(outcomes)
+        for outcome in outcomes:
+            self._observations[outcome.env_id] = outcome.observation
+        infos = merge_infos(((each.env_id, each.info) for each in outcomes), self.num_envs)
+        return self._batched(self._observations), infos
+
+    def step(self, actions: Any) -> _StepResult:
+        """Step every env, and begin new episodes as `autoreset_mode` says.
+
+        An interrupt leaves the requests in flight: `recv` their results, or `reset`.
+
+        Args:
+            actions: As `action_space` says; for text, a sequence of num_envs strings.
+
+        Returns:
+            Observations, rewards float64[num_envs], terminations bool[num_envs], truncations
+            bool[num_envs] and merged infos. All arrays are new. In SAME_STEP mode the infos have
+            `final_obs` and `final_info` where an episode has ended.
+
+        Raises:
+            EpisodeOverError: DISABLED mode, and an env has no running episode.
+        """
+        self._check_open()
+        self._check_idle()
+        each = self._actions(actions)
+        requests = [self._lockstep_request(index, action) for index, action in enumerate(each)]
+        outcomes = self._run_together(requests)
+        rewards = np.zeros(self.num_envs, dtype=np.float64)
+        terminations = np.zeros(self.num_envs, dtype=np.bool_)
+        truncations = np.zeros(self.num_envs, dtype=np.bool_)
+        infos: list[tuple[int, Mapping[str, Any]]] = []
+        for outcome in outcomes:
+            index = outcome.env_id
+            self._observations[index] = outcome.observation
+            infos.append((index, outcome.info))
+            if outcome.kind is not RequestKind.RESET:
+                rewards[index] = outcome.reward
+                terminations[index] = outcome.terminated
+                truncations[index] = outcome.truncated
+            if outcome.final is not None:
+                observation, info = outcome.final
+                infos.append((index, {"final_obs": observation, "final_info": info}))
+        merged = merge_infos(infos, self.num_envs)
+        return self._batched(self._observations), rewards, terminations, truncations, merged
+
+    def render(self) -> tuple[Any, ...]:
+        """Return what each env renders."""
+        return self.call("render")
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return an attribute of each env, called with the arguments where it can be called.
+
+        Async methods are awaited, one env after the other.
+
+        Raises:
+            EnvInFlightError: An env is working.
+            AttributeError: An env has no such attribute.
+        """
+        self._check_open()
+        self._check_idle()
+        results = []
+        for host in self._hosts:
+            value = host.env.get_wrapper_attr(name)
+            if callable(value):
+                value = value(*args, **kwargs)
+                if inspect.iscoroutine(value):
+                    value = run_sync(value)
+            results.append(value)
+        return tuple(results)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each env; see `call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
+        """Set an attribute of each env.
+
+        Args:
+            name: The attribute.
+            values: A list or tuple of one value an env, or one value for all.
+
+        Raises:
+            EnvInFlightError: An env is working.
+            InvalidRequestError: The number of values is wrong.
+        """
+        self._check_open()
+        self._check_idle()
+        if not isinstance(values, list | tuple):
+            values = [values] * self.num_envs
+        self._check_length("values", values, self.num_envs)
+        for host, value in zip(self._hosts, values, strict=True):
+            host.env.set_wrapper_attr(name, value)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of each env's generator."""
+        return self.get_attr("np_random_seed")
+
+    def close_extras(self, *, timeout: float = 10.0) -> None:
+        """Cancel what is in flight and close every env. `close` calls it once.
+
+        Args:
+            timeout: Seconds after which envs that are not closed yet are left to themselves.
+        """
+        with contextlib.suppress(TimeoutError):
+            run_sync(asyncio.wait_for(self._close_all(), timeout))
+        self._threads.close()
+        with self._changed:
+            self.closed = True
+            self._in_flight.clear()
+            self._ready = {}
+            self._changed.notify_all()
+
+    def __del__(self) -> None:
+        # The garbage collector may run this on the event loop's own thread, so nothing waits here.
+        if not self.closed and self._loop.is_running():
+            hosts, tasks, threads = self._hosts, self._tasks, self._threads
+            closing = _close_hosts(hosts, tasks)
+            self._loop.call_soon_threadsafe(_begin, self._loop, closing, threads)
+
+    # ---- EnvPool's face -----------------------------------------------------------------------
+
+    def send(self, actions: Sequence[Any], env_ids: Sequence[int] | npt.NDArray[Any]) -> None:
+        """Give actions to some envs and return at once.
+
+        All arguments are checked before anything is sent.
+
+        Args:
+            actions: One action an env.
+            env_ids: As many envs, none twice.
+
+        Raises:
+            EnvInFlightError: One of them has not answered an earlier request, or its answer has
+                not been received.
+            EpisodeOverError: One of them has no running episode: `send_reset` it.
+            InvalidRequestError: The ids or the lengths are wrong.
+            TypeError: The envs take text and an action is no `str`.
+        """
+        self._check_open()
+        ids = self._ids(env_ids)
+        if isinstance(actions, str):
+            raise InvalidRequestError("actions is one str an env, not one str")
+        self._check_length("actions", actions, len(ids))
+        self._check_text(actions, ids)
+        for index in ids:
+            self._check_not_in_flight(index)
+            if self._hosts[index].over:
+                raise EpisodeOverError(
+                    f"env {index} has no running episode: call send_reset([{index}]) first"
+                )
+        self._dispatch(
+            [
+                Request(env_id=index, kind=RequestKind.STEP, action=action)
+                for index, action in zip(ids, actions, strict=True)
+            ]
+        )
+
+    def send_reset(
+        self,
+        env_ids: Sequence[int] | npt.NDArray[Any],
+        *,
+        seeds: Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> None:
+        """Ask some envs for a new episode and return at once.
+
+        All arguments are checked before anything is sent, as far as that is possible without
+        making the tasks. What an env refuses later comes back as its `info["error"]`.
+
+        Args:
+            env_ids: The envs, none twice.
+            seeds: One seed an env, or None for no new seeds.
+            options: One dictionary an env, or one for all.
+
+        Raises:
+            EnvInFlightError: One of them has not answered an earlier request.
+            EnvError: The options are not allowed.
+            InvalidRequestError: The ids or the lengths are wrong.
+        """
+        self._check_open()
+        ids = self._ids(env_ids)
+        each_seed: Sequence[int | None] = [None] * len(ids) if seeds is None else seeds
+        self._check_length("seeds", each_seed, len(ids))
+        self._check_seeds(each_seed)
+        each_options: Sequence[Mapping[str, Any] | None]
+        if options is None or isinstance(options, Mapping):
+            each_options = [options] * len(ids)
+        else:
+            each_options = options
+        self._check_length("options", each_options, len(ids))
+        for index, own_options in zip(ids, each_options, strict=True):
+            self._check_not_in_flight(index)
+            self._check_options([index], own_options)
+        self._dispatch(
+            [
+                Request(env_id=index, kind=RequestKind.RESET, seed=seed, options=own_options)
+                for index, seed, own_options in zip(ids, each_seed, each_options, strict=True)
+            ]
+        )
+
+    def recv(
+        self, min_envs: int = 1, max_envs: int | None = None, timeout: float | None = None
+    ) -> Batch:
+        """Return the results of envs that have finished, waiting until there are enough.
+
+        Args:
+            min_envs: How many to wait for. Where fewer are in flight, all of those.
+            max_envs: Largest number to return, or None for no limit. The rest is kept.
+            timeout: Seconds to wait, or None to wait until they are there.
+
+        Returns:
+            The results in the order in which the envs finished.
+
+        Raises:
+            NothingInFlightError: There is nothing to wait for.
+            TimeoutError: Not enough envs finished in time. Nothing is lost: the next `recv` has
+                their results.
+            SandboxUnavailableError: No sandbox can run on this machine. Raised once; the results
+                are kept for the next `recv`.
+        """
+        self._check_open()
+        _check_count("min_envs", min_envs, 1, self.num_envs)
+        if max_envs is not None:
+            _check_count("max_envs", max_envs, min_envs, None)
+        if timeout is not None and not timeout >= 0:
+            raise InvalidRequestError(f"timeout must not be negative, unlike {timeout!r}")
+        with self._changed:
+            outstanding = len(self._in_flight) + len(self._ready)
+            if not outstanding:
+                raise NothingInFlightError(
+                    "no env is working and no result waits: call send or send_reset before recv"
+                )
+            wanted = min(min_envs, outstanding)
+            if not self._wait_for(lambda: len(self._ready) >= wanted, timeout):
+                raise TimeoutError(
+                    f"{len(self._ready)} of {wanted} envs finished within {timeout} s; "
+                    "a later recv has their results"
+                )
+            self._raise_hopeless(self._ready.values())
+            outcomes = list(itertools.islice(self._ready.values(), max_envs))
+            batch = _as_batch(outcomes)
+            # One assignment is the whole handing over, so that an interrupt before it loses
+            # nothing.
+            self._ready = dict(itertools.islice(self._ready.items(), len(outcomes), None))
+        return batch
+
+    def statistics(self) -> Statistics:
+        """Return what the envs are doing and have done. It may be called at any time."""
+        with self._changed:
+            ready, in_flight = len(self._ready), len(self._in_flight)
+            running = min(self._slots.running, in_flight)
+            return Statistics(
+                idle=self.num_envs - ready - in_flight,
+                queued=in_flight - running,
+                running=running,
+                ready=ready,
+                steps=self._steps,
+                resets=self._resets,
+                errors=dict(self._errors),
+                queue_seconds=self._slots.queue_seconds,
+                run_seconds=self._slots.run_seconds,
+                run_slots=self._slots.count,
+            )
+
+    # ---- requests on the event loop -----------------------------------------------------------
+
+    def _dispatch(self, requests: Sequence[Request]) -> None:
+        ids = [request.env_id for request in requests]
+        with self._changed:
+            self._in_flight.update(ids)
+        try:
+            self._loop.call_soon_threadsafe(self._start, requests)
+        except BaseException:
+            with self._changed:
+                self._in_flight.difference_update(ids)
+            raise
+
+    def _start(self, requests: Sequence[Request]) -> None:
+        for request in requests:
+            task = self._loop.create_task(self._fly(request))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _fly(self, request: Request) -> None:
+        async with self._slots.slot():
+            outcome = await self._hosts[request.env_id].run(request, self._placeholder)
+        with self._changed:
+            if outcome.kind is not RequestKind.RESET:
+                self._steps += 1
+            if outcome.kind is RequestKind.RESET or outcome.final is not None:
+                self._resets += 1
+            if outcome.error is not None:
+                self._errors[type(outcome.error).__name__] += 1
+            self._in_flight.discard(request.env_id)
+            self._ready[request.env_id] = outcome
+            self._changed.notify_all()
+
+    async def _close_all(self) -> None:
+        await _close_hosts(self._hosts, self._tasks)
+
+    def _run_together(self, requests: Sequence[Request]) -> list[Outcome]:
+        """Run requests of different envs and return their outcomes by env id."""
+        self._dispatch(requests)
+        with self._changed:
+            self._wait_for(lambda: not self._in_flight, None)
+            self._check_open()
+            self._raise_hopeless(self._ready.values())
+            outcomes = [self._ready[request.env_id] for request in requests]
+            self._ready = {}
+        return outcomes
+
+    def _wait_for(self, condition: Callable[[], bool], timeout: float | None) -> bool:
+        """Wait, holding `_changed`, and return whether the condition holds."""
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        while not condition():
+            if self.closed:
+                raise VectorEnvClosedError("the vector env was closed while it was waited for")
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return False
+            self._changed.wait(None if timeout is None else remaining)
+        return True
+
+    def _lockstep_request(self, index: int, action: Any) -> Request:
+        if self._hosts[index].over:
+            if self.autoreset_mode is AutoresetMode.DISABLED:
+                raise EpisodeOverError(
+                    f"env {index} has no running episode, and autoreset is disabled: call "
+                    "reset(options={'reset_mask': ...}) with True for it"
+                )
+            if self._observations[index] is None:
+                raise EpisodeOverError(f"env {index} has never been reset: call reset before step")
+            return Request(env_id=index, kind=RequestKind.RESET)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            return Request(env_id=index, kind=RequestKind.STEP_AND_RESET, action=action)
+        return Request(env_id=index, kind=RequestKind.STEP, action=action)
+
+    # ---- observations -------------------------------------------------------------------------
+
+    def _batched(self, observations: Sequence[Any]) -> Any:
+        space = self.single_observation_space
+        if isinstance(space, Unicode):
+            return tuple(observations)
+        batch: Any = create_empty_array(space, n=self.num_envs)
+        return concatenate(space, observations, batch)
+
+    def _placeholder(self) -> Any:
+        space = self.single_observation_space
+        if isinstance(space, Unicode):
+            return ""
+        empty = create_empty_array(space, n=1)
+        return next(iter(iterate(batch_space(space, 1), empty)))
+
+    # ---- checks -------------------------------------------------------------------------------
+
+    def _check_spaces(self) -> None:
+        for host in self._hosts:
+            for name in ("observation_space", "action_space"):
+                expected = getattr(self, f"single_{name}")
+                space = getattr(host.env, name)
+                if space is not expected and space != expected:
+                    raise InvalidRequestError(
+                        f"all envs need equal spaces: the {name} of env 0 is {expected}, that of "
+                        f"env {host.env_id} is {space}"
+                    )
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise VectorEnvClosedError("the vector env has been closed: make a new one")
+
+    def _check_idle(self) -> None:
+        with self._changed:
+            busy = next(iter(self._in_flight), None)
+            unread = next(iter(self._ready), None)
+        if busy is not None:
+            raise EnvInFlightError(f"env {busy} is working: recv its result first")
+        if unread is not None:
+            raise EnvInFlightError(f"env {unread} has a result that waits: recv it first")
+
+    def _check_not_in_flight(self, index: int) -> None:
+        with self._changed:
+            if index in self._in_flight or index in self._ready:
+                raise EnvInFlightError(
+                    f"env {index} has been sent a request whose result has not been received: "
+                    "recv it first"
+                )
+
+    def _check_options(self, ids: Iterable[int], options: Mapping[str, Any] | None) -> None:
+        if options is None:
+            return
+        if not isinstance(options, Mapping):
+            raise InvalidRequestError(f"options is a dictionary an env, not {options!r}")
+        # All envs of a vector env are alike, so one of them answers for all.
+        for index in itertools.islice(ids, 1):
+            check = getattr(self._hosts[index].env, "check_options", None)
+            if check is not None:
+                check(options)
+
+    def _check_length(self, what: str, values: Any, expected: int) -> None:
+        if not hasattr(values, "__len__") or len(values) != expected:
+            given = len(values) if hasattr(values, "__len__") else repr(values)
+            raise InvalidRequestError(f"{what} must have length {expected}, not {given}")
+
+    def _check_text(self, actions: Sequence[Any], ids: Iterable[int]) -> None:
+        if not isinstance(self.single_action_space, Unicode | gymnasium.spaces.Text):
+            return
+        for index, action in zip(ids, actions, strict=True):
+            if not isinstance(action, str):
+                raise TypeError(
+                    f"the action of env {index} must be a str, not {type(action).__name__}"
+                )
+
+    def _check_seeds(self, seeds: Iterable[Any]) -> None:
+        for seed in seeds:
+            if seed is not None and (
+                isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0
+            ):
+                raise InvalidRequestError(
+                    f"a seed is a whole number that is not negative, or None, not {seed!r}"
+                )
+
+    def _ids(self, env_ids: Sequence[int] | npt.NDArray[Any]) -> list[int]:
+        ids = []
+        for index in np.asarray(env_ids).ravel().tolist():
+            if isinstance(index, bool) or not isinstance(index, int):
+                raise InvalidRequestError(f"an env id is a whole number, not {index!r}")
+            if not 0 <= index < self.num_envs:
+                raise InvalidRequestError(
+                    f"there is no env {index}: the envs are 0 to {self.num_envs - 1}"
+                )
+            ids.append(index)
+        if len(set(ids)) != len(ids):
+            twice = next(index for index, n in collections.Counter(ids).items() if n > 1)
+            raise InvalidRequestError(f"env {twice} stands twice in env_ids")
+        return ids
+
+    def _actions(self, actions: Any) -> Sequence[Any]:
+        if isinstance(self.single_action_space, Unicode):
+            if isinstance(actions, str):
+                raise InvalidRequestError("actions is one str an env, not one str")
+            self._check_length("actions", actions, self.num_envs)
+            self._check_text(actions, range(self.num_envs))
+            each: list[Any] = list(actions)
+            return each
+        each = list(iterate(self.action_space, actions))
+        self._check_length("actions", each, self.num_envs)
+        return each
+
+    def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
+        if seed is None:
+            return [None] * self.num_envs
+        if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+            self._check_seeds([seed])
+            return [int(seed) + index for index in range(self.num_envs)]
+        self._check_length("seed", seed, self.num_envs)
+        self._check_seeds(seed)  # type: ignore[arg-type]
+        return [None if each is None else int(each) for each in seed]  # type: ignore[union-attr]
+
+    def _mask(self, options: dict[str, Any] | None) -> _BoolArray | None:
+        """Take the mask out of `options` and return it checked, by the rules of Gymnasium."""
+        if options is None or "reset_mask" not in options:
+            return None
+        mask = options.pop("reset_mask")
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(
+                f"options['reset_mask'] must be a NumPy array of bool, not {type(mask).__name__}"
+                f"{f' of {mask.dtype}' if isinstance(mask, np.ndarray) else ''}"
+            )
+        if mask.shape != (self.num_envs,):
+            raise InvalidRequestError(
+                f"options['reset_mask'] must have the shape ({self.num_envs},), not {mask.shape}"
+            )
+        if not mask.any():
+            raise InvalidRequestError("options['reset_mask'] must be True for at least one env")
+        return mask
+
+    # ---- errors that are raised ---------------------------------------------------------------
+
+    def _raise_hopeless(self, outcomes: Iterable[Outcome]) -> None:
+        if self._hopeless_raised:
+            return
+        for outcome in outcomes:
+            if isinstance(outcome.error, _HOPELESS):
+                self._hopeless_raised = True
+                raise outcome.error
+
+    def _raise_from_reset(self, outcomes: Sequence[Outcome]) -> None:
+        errors = [outcome for outcome in outcomes if outcome.error is not None]
+        refused = [outcome for outcome in errors if isinstance(outcome.error, EnvError)]
+        culprit = refused[0] if refused else errors[0] if len(errors) == len(outcomes) else None
+        if culprit is not None and culprit.error is not None:
+            culprit.error.add_note(f"raised by env {culprit.env_id} of {self.num_envs}")
+            raise culprit.error
+
+
+def _as_batch(outcomes: Sequence[Outcome]) -> Batch:
+    return Batch(
+        env_ids=np.array([each.env_id for each in outcomes], dtype=np.int64),
+        observations=tuple(each.observation for each in outcomes),
+        rewards=np.array([each.reward for each in outcomes], dtype=np.float64),
+        terminations=np.array([each.terminated for each in outcomes], dtype=np.bool_),
+        truncations=np.array([each.truncated for each in outcomes], dtype=np.bool_),
+        infos=tuple(each.info for each in outcomes),
+        resets=np.array([each.kind is RequestKind.RESET for each in outcomes], dtype=np.bool_),
+    )
+
+
+def _check_count(what: str, count: Any, lowest: int, highest: int | None) -> None:
+    if (
+        isinstance(count, bool)
+        or not isinstance(count, int | np.integer)
+        or count < lowest
+        or (highest is not None and count > highest)
+    ):
+        bounds = f"at least {lowest}" if highest is None else f"from {lowest} to {highest}"
+        raise InvalidRequestError(f"{what} must be a whole number, {bounds}, not {count!r}")
+
+
+async def _close_hosts(hosts: Sequence[HostedEnv], tasks: set[asyncio.Task[None]]) -> None:
+    pending = list(tasks)
+    for task in pending:
+        task.cancel()
+    if pending:
+        await asyncio.wait(pending)
+    await asyncio.gather(*(host.close() for host in hosts))
+
+
+def _begin(
+    loop: asyncio.AbstractEventLoop, closing: Coroutine[Any, Any, None], threads: DaemonThreads
+) -> None:
+    task = loop.create_task(closing)
+    task.add_done_callback(lambda _: threads.close())
