@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import gymnasium
+import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
@@ -24,13 +25,22 @@ from execgym.sandbox import (
     Sandbox,
     SandboxError,
     SandboxSpec,
+    SandboxUnavailableError,
     Template,
+    TemplateError,
     open_sandbox,
     run_sync,
 )
+from execgym.sandbox.spec import BACKENDS
 
 MAX_ACTION_LENGTH = 100_000
 MAX_OBSERVATION_LENGTH = 200_000
+
+HOPELESS = (SandboxUnavailableError, TemplateError)
+"""Failures that say that this machine or configuration can run no sandbox of this kind at all.
+They are raised: to end episode after episode without a verdict instead would hide the cause."""
+
+_RESET_OPTIONS = ("task_id", "split", "level")
 
 StepResult = tuple[str, float, bool, bool, dict[str, Any]]
 
@@ -78,6 +88,10 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         usage: Whether `info["usage"]` holds measured times and memory. They differ between equal
             episodes, so they are off by default.
         render_mode: `"ansi"` for the transcript, or None.
+
+    Raises:
+        InvalidOptionError: An argument is not allowed.
+        TaskSetUnavailableError: `tasks` is a public set that is not on this machine.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
@@ -104,8 +118,21 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
     ) -> None:
         if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:
             raise InvalidOptionError(f"max_turns must be at least 1, not {max_turns!r}")
-        if not isinstance(episode_seconds, int | float) or not episode_seconds > 0:
+        if (
+            isinstance(episode_seconds, bool)
+            or not isinstance(episode_seconds, int | float)
+            or not episode_seconds > 0
+        ):
             raise InvalidOptionError(f"episode_seconds must be positive, not {episode_seconds!r}")
+        for name, value in (("instructions", instructions), ("usage", usage)):
+            if not isinstance(value, bool):
+                raise InvalidOptionError(f"{name} must be True or False, not {value!r}")
+        if backend not in BACKENDS:
+            raise not_one_of("backend", backend, BACKENDS)
+        if limits is not None and not isinstance(limits, Mapping):
+            raise InvalidOptionError(
+                f"limits must be a mapping such as {{'cpu_seconds': 5.0}}, not {limits!r}"
+            )
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise not_one_of("render_mode", render_mode, self.metadata["render_modes"])
         self._tasks = tasks
@@ -193,9 +220,11 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             InvalidOptionError: An option is unknown or has a value that is not allowed.
             UnknownTaskError: No task has the given id.
         """
+        options = {} if options is None else options
+        self.check_options(options)
         if seed is not None:
             self._np_random, self._np_random_seed = seeding.np_random(seed)
-        task = self._pick(dict(options or {}))
+        task = self._pick(options)
         await self._close_sandbox()
         self._task = task
         self._turn = 0
@@ -214,6 +243,8 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         Raises:
             TypeError: The action is no string.
             ResetNeeded: There is no episode, or it is over.
+            SandboxUnavailableError: No sandbox can run on this machine. The episode is over.
+            TemplateError: The env's template cannot be built. The episode is over.
         """
         if not isinstance(action, str):
             raise TypeError(f"an action is a str, not {type(action).__name__}")
@@ -222,26 +253,12 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self._turn += 1
         self._transcript.append(("action", action))
         try:
-            call = self._read(action)
-        except ToolCallError as error:
-            return await self._go_on(f"This message could not be used: {error}.", tool="")
-        try:
-            result = await self._call(call)
-        except SandboxError as error:
-            return await self._end_without_verdict(call.name, error)
+            return await self._take(action)
         except BaseException:
             # A cancelled call leaves a sandbox in an unknown state: the episode cannot go on.
             self._over = True
             await self._close_sandbox()
             raise
-        if result.command is not None:
-            self._commands.append(result.command)
-            self._seconds += result.command.wall_seconds
-        if result.artifacts is not None:
-            return await self._judged(
-                result.observation, result.artifacts, tool=call.name, command=result.command
-            )
-        return await self._go_on(result.observation, tool=call.name, command=result.command)
 
     async def aclose(self) -> None:
         """Close the sandbox. Closing twice is fine."""
@@ -267,7 +284,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             run_sync(self.aclose())
         self._over = True
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return the transcript so far in mode `"ansi"`, else None."""
         if self.render_mode != "ansi":
             return None
@@ -311,7 +328,45 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             "render_mode": self.render_mode,
         }
 
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Check the options of `reset` as far as that needs no task to be made.
+
+        Raises:
+            InvalidOptionError: An option is unknown or has a value that is not allowed.
+        """
+        if not isinstance(options, Mapping):
+            raise InvalidOptionError(f"reset's options must be a mapping, not {options!r}")
+        for name in options:
+            if name not in _RESET_OPTIONS:
+                raise not_one_of("reset option", name, _RESET_OPTIONS)
+        if "task_id" in options:
+            if len(options) > 1:
+                raise InvalidOptionError("task_id names one task: give no split or level with it")
+            if not isinstance(options["task_id"], str):
+                raise InvalidOptionError(f"task_id must be a str, not {options['task_id']!r}")
+        else:
+            split = self._checked_split(options.get("split", self._split))
+            self._checked_level(options.get("level", self._level), split)
+
     # ---- inside -------------------------------------------------------------------------------
+
+    async def _take(self, action: str) -> StepResult:
+        try:
+            call = self._read(action)
+        except ToolCallError as error:
+            return await self._go_on(f"This message could not be used: {error}.", tool="")
+        try:
+            result = await self._call(call)
+        except SandboxError as error:
+            return await self._end_without_verdict(call.name, error)
+        if result.command is not None:
+            self._commands.append(result.command)
+            self._seconds += result.command.wall_seconds
+        if result.artifacts is not None:
+            return await self._judged(
+                result.observation, result.artifacts, tool=call.name, command=result.command
+            )
+        return await self._go_on(result.observation, tool=call.name, command=result.command)
 
     def _limits_of(self, base: Limits) -> Limits:
         names = [field.name for field in dataclasses.fields(Limits)]
@@ -324,26 +379,25 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             raise InvalidOptionError(str(error)) from None
 
     def _checked_split(self, split: object) -> str:
-        if split not in self.task_source.splits:
+        if not isinstance(split, str) or split not in self.task_source.splits:
             raise not_one_of("split", split, self.task_source.splits)
-        return str(split)
+        return split
 
     def _checked_level(self, level: object, split: str) -> int | None:
         if level is None:
             return None
         levels = self.task_source.levels(split)
-        if isinstance(level, bool) or level not in levels:
+        if (
+            isinstance(level, bool)
+            or not isinstance(level, int | np.integer)
+            or level not in levels
+        ):
             raise not_one_of("level", level, levels)
-        return int(level)  # type: ignore[call-overload, no-any-return]
+        return int(level)
 
-    def _pick(self, options: dict[str, Any]) -> Task:
-        allowed = ("task_id", "split", "level")
-        for name in options:
-            if name not in allowed:
-                raise not_one_of("reset option", name, allowed)
+    def _pick(self, options: Mapping[str, Any]) -> Task:
+        """Return the task that options ask for which have been checked."""
         if "task_id" in options:
-            if len(options) > 1:
-                raise InvalidOptionError("task_id names one task: give no split or level with it")
             return self.task_source.task(options["task_id"])
         split = self._checked_split(options.get("split", self._split))
         level = self._checked_level(options.get("level", self._level), split)
@@ -406,10 +460,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             )
             artifacts = {}
         else:
-            handed_in = artifacts
-            verdict = await grade_with_retry(
-                lambda: self._judge.grade(task, handed_in), judge_version=self.domain
-            )
+            verdict = await self._grade(task, artifacts)
         self._over = True
         reward = 0.0
         if verdict.valid:
@@ -421,7 +472,24 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         ended = submitted and verdict.valid
         return observation, float(reward), ended, not ended, info
 
+    async def _grade(self, task: Task, artifacts: Mapping[str, bytes]) -> Verdict:
+        hopeless: list[SandboxError] = []
+
+        async def grade() -> Verdict:
+            try:
+                return await self._judge.grade(task, artifacts)
+            except HOPELESS as error:
+                hopeless.append(error)
+                raise
+
+        verdict = await grade_with_retry(grade, judge_version=self.domain)
+        if not verdict.valid and hopeless:
+            raise hopeless[-1]
+        return verdict
+
     async def _end_without_verdict(self, tool: str, error: SandboxError) -> StepResult:
+        if isinstance(error, HOPELESS):
+            raise error
         await self._close_sandbox()
         self._over = True
         verdict = Verdict(
@@ -477,7 +545,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
 
 
 def decode(output: bytes) -> str:
-    """Return a program's output as text: UTF-8, with bytes that are not written as `\\xNN`."""
+    r"""Return a program's output as text: UTF-8, with bytes that are not written as `\xNN`."""
     return output.decode("utf-8", "backslashreplace")
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_type_hints
 
 _MethodT = TypeVar("_MethodT", bound=Callable[..., Any])
 _JSON_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _ARGUMENT_LINE = re.compile(r"\s*(\w+)\s*:\s*(.+)")
-_FENCE = re.compile(
-    r"^[ \t]*(```+|~~~+)[ \t]*([^\n`]*)\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL
-)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^`]*)\Z")
+_QUOTED_LENGTH = 80
 
 
 class ToolCallError(ValueError):
@@ -63,14 +64,19 @@ def tool(method: _MethodT) -> _MethodT:
     return method
 
 
-def tools_of(owner: type) -> dict[str, Tool]:
-    """Return the tools that a class declares, by name, in order of definition."""
+@functools.cache
+def tools_of(owner: type) -> Mapping[str, Tool]:
+    """Return the tools that a class declares, by name, in order of definition.
+
+    Raises:
+        TypeError: A tool is not annotated or documented as `tool` asks.
+    """
     found: dict[str, Tool] = {}
     for parent in reversed(owner.__mro__):
         for name, method in vars(parent).items():
             if getattr(method, "__execgym_tool__", False):
                 found[name] = _describe(name, method)
-    return found
+    return MappingProxyType(found)
 
 
 def parse_action(text: str, tools: Mapping[str, Tool], default_tool: str) -> ToolCall:
@@ -78,12 +84,13 @@ def parse_action(text: str, tools: Mapping[str, Tool], default_tool: str) -> Too
 
     A JSON object with a `name` and `arguments`, alone or as the whole of a fenced block (the last
     such block), is a call. Else the last fenced block, else the whole text, is the first argument
-    of the default tool.
+    of the default tool. Fences are those of CommonMark, so one that is left open reaches to the
+    end. The time taken is proportional to the length of the text.
 
     Raises:
         ToolCallError: The call is malformed. The text says what was wrong and what is allowed.
     """
-    blocks = [match.group(3) for match in _FENCE.finditer(text)]
+    blocks = _fenced_blocks(text)
     candidates = [text, *reversed(blocks)]
     for candidate in candidates:
         call = _read_call(candidate.strip())
@@ -92,6 +99,30 @@ def parse_action(text: str, tools: Mapping[str, Tool], default_tool: str) -> Too
     body = blocks[-1] if blocks else text
     first = next(iter(tools[default_tool].parameters["properties"]))
     return ToolCall(name=default_tool, arguments={first: body})
+
+
+def _fenced_blocks(text: str) -> list[str]:
+    """Return the contents of the fenced blocks, in order.
+
+    It looks at each line once: a regular expression over the whole text would take quadratic time
+    on texts that a model can write, and all envs share one event loop.
+    """
+    blocks: list[str] = []
+    fence = ""
+    body: list[str] = []
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if not fence:
+            if match:
+                fence, body = match.group(1), []
+        elif match and match.group(1).startswith(fence) and not match.group(2).strip():
+            blocks.append("".join(body))
+            fence = ""
+        else:
+            body.append(f"{line}\n")
+    if fence:
+        blocks.append("".join(body))
+    return blocks
 
 
 def _read_call(text: str) -> dict[str, Any] | None:
@@ -119,7 +150,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _check_call(call: dict[str, Any], tools: Mapping[str, Tool]) -> ToolCall:
     name = call["name"]
     if not isinstance(name, str) or name not in tools:
-        raise ToolCallError(f"there is no tool {name!r}; the tools are {', '.join(tools)}")
+        raise ToolCallError(f"there is no tool {_quoted(name)}; the tools are {', '.join(tools)}")
     arguments = call.get("arguments", {})
     if isinstance(arguments, str):
         try:
@@ -130,12 +161,16 @@ def _check_call(call: dict[str, Any], tools: Mapping[str, Tool]) -> ToolCall:
         raise ToolCallError(f"the arguments of {name} must be a JSON object")
     unknown = sorted(set(call) - {"name", "arguments"})
     if unknown:
-        raise ToolCallError(f"a tool call has 'name' and 'arguments' only, not {unknown[0]!r}")
+        raise ToolCallError(
+            f"a tool call has 'name' and 'arguments' only, not {_quoted(unknown[0])}"
+        )
     properties = tools[name].parameters["properties"]
     for key in arguments:
         if key not in properties:
             allowed = ", ".join(properties) or "none"
-            raise ToolCallError(f"{name} has no argument {key!r}; its arguments are {allowed}")
+            raise ToolCallError(
+                f"{name} has no argument {_quoted(key)}; its arguments are {allowed}"
+            )
     for key in tools[name].parameters["required"]:
         if key not in arguments:
             raise ToolCallError(f"{name} needs the argument {key!r}")
@@ -146,6 +181,11 @@ def _check_call(call: dict[str, Any], tools: Mapping[str, Tool]) -> ToolCall:
         if isinstance(value, str) and not value.isascii():
             _check_text(name, key, value)
     return ToolCall(name=name, arguments=arguments)
+
+
+def _quoted(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}..."
 
 
 def _check_text(name: str, key: str, value: str) -> None:

@@ -19,9 +19,10 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
+from execgym.envs.core import HOPELESS
 from execgym.envs.errors import EnvError
 from execgym.envs.spaces import Unicode
-from execgym.sandbox import SandboxUnavailableError, TemplateError, run_sync, shared_loop
+from execgym.sandbox import run_sync, shared_loop
 from execgym.vector.batch import Batch, Statistics
 from execgym.vector.errors import (
     EnvInFlightError,
@@ -37,10 +38,6 @@ from execgym.vector.threads import DaemonThreads
 
 _BoolArray = npt.NDArray[np.bool_]
 _StepResult = tuple[Any, npt.NDArray[np.float64], _BoolArray, _BoolArray, dict[str, Any]]
-
-# These mean that this machine or configuration can run no sandbox at all: to truncate episode
-# after episode instead would hide it.
-_HOPELESS = (SandboxUnavailableError, TemplateError)
 
 
 class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
@@ -259,6 +256,15 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self._check_length("values", values, self.num_envs)
         for host, value in zip(self._hosts, values, strict=True):
             host.env.set_wrapper_attr(name, value)
+
+    @property  # type: ignore[override]
+    def np_random(self) -> tuple[np.random.Generator, ...]:
+        """The generator of each env."""
+        return self.get_attr("np_random")
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        raise AttributeError("each env has a generator of its own: use set_attr")
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -649,7 +655,7 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         if self._hopeless_raised:
             return
         for outcome in outcomes:
-            if isinstance(outcome.error, _HOPELESS):
+            if isinstance(outcome.error, HOPELESS):
                 self._hopeless_raised = True
                 raise outcome.error
 
