@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import pathlib
 import random
+import re
 from collections.abc import Iterable, Sequence
 
 from execgym.envs.sql.comparison import rows_match
 from execgym.envs.sql.data import HIDDEN_WORLDS, world
 from execgym.envs.sql.driver import QueryError, ReadOnlyDatabase
 from execgym.envs.sql.mutants import mutants
+from execgym.envs.sql.ordering import reference_from_sql
 from execgym.envs.sql.planting import bounds_of, plant
+from execgym.envs.sql.public import PUBLIC_SETS, public_answer, shown_database
 from execgym.envs.sql.reference import (
     MAX_BYTES,
     MAX_ROWS,
@@ -27,12 +31,14 @@ from execgym.envs.sql.reference import (
     expected_rows,
     quote,
 )
+from execgym.envs.sql.reseeding import reseed
 from execgym.envs.sql.tasks import generate
 
 HIDDEN_DATABASES = 3
 """Hidden variants on which a submission is judged."""
 
 _CANDIDATES = 12
+_VARIANTS = 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ def exam(task_id: str) -> Exam:
         UnknownTaskError: No task has this id.
         UndeterminedError: No hidden database was found on which the reference has an answer.
     """
+    if _is_public(task_id):
+        return _public_exam(task_id)
     return _generated_exam(task_id)
 
 
@@ -64,6 +72,8 @@ def reference_of(task_id: str) -> ReferenceQuery:
     Raises:
         UnknownTaskError: No task has this id.
     """
+    if _is_public(task_id):
+        return _public_references(task_id)[0]
     return generate(task_id).question.reference
 
 
@@ -80,6 +90,61 @@ def _generated_exam(task_id: str) -> Exam:
     )
     columns = [column.name for table in task.question.tables for column in table.columns]
     return choose_databases((task.question.reference,), shown, hidden, columns)
+
+
+@functools.lru_cache(maxsize=1024)
+def _public_exam(task_id: str) -> Exam:
+    path = public_answer(task_id).database
+    shown = shown_database(path)
+    references = _public_references(task_id)
+    bounds = bounds_of(references[0].sql)
+    generator = random.Random(f"exam/{task_id}")  # noqa: S311
+    hidden = (
+        plant(_variant(path, number), bounds, generator)
+        for number in generator.sample(range(_VARIANTS), _VARIANTS)
+    )
+    columns = list(dict.fromkeys(re.findall(r"\w+", references[0].sql)))
+    return choose_databases(references, shown, hidden, columns)
+
+
+def _public_references(task_id: str) -> tuple[ReferenceQuery, ...]:
+    """Return the references of a public task that have an answer on the shown database."""
+    answer = public_answer(task_id)
+    shown = shown_database(answer.database)
+    found = []
+    trouble: UndeterminedError | None = None
+    for gold in answer.golds:
+        try:
+            reference = reference_from_sql(gold, ordered=answer.ordered)
+            _determined_rows(reference, shown)
+            found.append(reference)
+        except UndeterminedError as error:
+            trouble = trouble or error
+    if not found:
+        raise trouble or UndeterminedError("there is no reference")
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=256)
+def _variant(path: pathlib.Path, number: int) -> bytes:
+    return reseed(shown_database(path), random.Random(f"variant/{path.stem}/{number}"))  # noqa: S311
+
+
+def _is_public(task_id: str) -> bool:
+    return isinstance(task_id, str) and task_id.partition("/")[0] in PUBLIC_SETS
+
+
+def _determined_rows(reference: ReferenceQuery, database: bytes) -> ExpectedRows:
+    """Return a reference's rows.
+
+    Raises:
+        UndeterminedError: It has none, or others when free orders are reversed.
+    """
+    expected = expected_rows(reference, database)
+    other = expected_rows(reference, database, reverse=True)
+    if not rows_match(expected, other.columns, other.rows):
+        raise UndeterminedError("the reference answers by the order in which rows are stored")
+    return expected
 
 
 def choose_databases(
@@ -99,11 +164,11 @@ def choose_databases(
     Raises:
         UndeterminedError: A reference has no answer on the shown database, or on no candidate.
     """
-    answers = [[expected_rows(reference, shown) for reference in references]]
+    answers = [[_determined_rows(reference, shown) for reference in references]]
     databases = [shown]
     for candidate in candidates:
         try:
-            found = [expected_rows(reference, candidate) for reference in references]
+            found = [_determined_rows(reference, candidate) for reference in references]
         except UndeterminedError:
             continue
         answers.append(found)

@@ -9,6 +9,8 @@ from typing import Any
 import sqlglot
 from sqlglot import expressions as exp
 
+from execgym.envs.sql.reseeding import quoted, table_names
+
 _INEQUALITIES = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _PLANTED_SHARE = 0.25
 
@@ -42,12 +44,7 @@ def plant(database: bytes, bounds: list[Bound], generator: random.Random) -> byt
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         connection.deserialize(database)
-        tables = [
-            row[0]
-            for row in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-            )
-        ]
+        tables = table_names(connection)
         for column, bound in bounds:
             for table in tables:
                 if column.lower() in _plantable(connection, table):
@@ -64,14 +61,14 @@ def _value(literal: exp.Literal) -> float | str:
 
 
 def _plantable(connection: sqlite3.Connection, table: str) -> set[str]:
-    name = _quoted(table)
+    name = quoted(table)
     columns = {
         row[1].lower() for row in connection.execute(f"PRAGMA table_info({name})") if not row[5]
     }
     columns -= {row[3].lower() for row in connection.execute(f"PRAGMA foreign_key_list({name})")}
     for index in connection.execute(f"PRAGMA index_list({name})").fetchall():
         if index[2]:
-            rows = connection.execute(f"PRAGMA index_info({_quoted(index[1])})")
+            rows = connection.execute(f"PRAGMA index_info({quoted(index[1])})")
             columns -= {str(row[2]).lower() for row in rows}
     return columns
 
@@ -83,7 +80,7 @@ def _plant(
     bound: float | str,
     generator: random.Random,
 ) -> None:
-    rows = [row[0] for row in connection.execute(f"SELECT rowid FROM {_quoted(table)}")]  # noqa: S608
+    rows = [row[0] for row in connection.execute(f"SELECT rowid FROM {quoted(table)}")]  # noqa: S608
     near: list[Any] = [bound, bound]
     if isinstance(bound, int):
         near += [bound - 1, bound + 1]
@@ -94,10 +91,6 @@ def _plant(
         for row in generator.sample(rows, int(len(rows) * _PLANTED_SHARE))
     ]
     connection.executemany(
-        f"UPDATE {_quoted(table)} SET {_quoted(column)} = ? WHERE rowid = ?",  # noqa: S608
+        f"UPDATE {quoted(table)} SET {quoted(column)} = ? WHERE rowid = ?",  # noqa: S608
         changed,
     )
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -30,12 +30,14 @@ class ReferenceQuery:
             columns at the end. Equal to `sql` where it orders by nothing.
         keys: How many columns these are.
         limit: Its LIMIT, or None.
+        ordered: Whether the order of its rows is part of the task.
     """
 
     sql: str
     keyed: str
     keys: int = 0
     limit: int | None = None
+    ordered: bool = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -121,7 +123,9 @@ def _expected(reference: ReferenceQuery, database: ReadOnlyDatabase) -> Expected
         answers, keys = answers[:limit], keys[:limit]
     if all(value is None for row in answers for value in row):
         raise UndeterminedError("the reference gives no value")
-    return ExpectedRows(tuple(names[:width]), tuple(answers), tuple(keys) if keys else None)
+    return ExpectedRows(
+        tuple(names[:width]), tuple(answers), tuple(keys) if keys and reference.ordered else None
+    )
 
 
 def quote(value: Value) -> str:

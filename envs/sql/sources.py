@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from execgym.envs.errors import not_one_of
+from execgym.envs.sql.public import PUBLIC_SETS, PublicSource
 from execgym.envs.sql.tasks import GeneratedSource
 from execgym.envs.task import TaskSource
 
-SOURCES = ("generated",)
+SOURCES = ("generated", *PUBLIC_SETS)
 """Names of the sources."""
 
 
@@ -19,4 +20,6 @@ def load_source(name: str) -> TaskSource:
     """
     if name == "generated":
         return GeneratedSource()
+    if name in PUBLIC_SETS:
+        return PublicSource(name)
     raise not_one_of("tasks", name, SOURCES)
