@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import math
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -517,7 +516,7 @@ def _whole(head: dict[str, Any], name: str, largest: int) -> int:
 
 def _seconds(head: dict[str, Any], name: str) -> float:
     value = head.get(name)
-    if type(value) not in (int, float) or not math.isfinite(value) or not 0 <= value < 1e9:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
         raise wire.FrameError(f"{name} is not a time")
     return float(value)
 

@@ -1,8 +1,8 @@
 """PID 1 of a sandbox: serves one connection, and is trusted with nothing.
 
-It runs as a fork of the zygote's warm interpreter, holds no secret, and is not dumpable. One poll loop
-handles requests, the running program's pipes and its limits. What it reports about a program comes
-from the kernel (wait4, CPU clocks). Standard library only, Python 3.8 or newer.
+It runs as a fork of the zygote's warm interpreter, holds no secret, and is not dumpable. One poll
+loop handles requests, the running program's pipes and its limits. What it reports about a program
+comes from the kernel (wait4, CPU clocks). Standard library only, Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ import traceback
 import types
 from typing import Any, NoReturn
 
-import kernel
-import wire
+from execgym.sandbox import kernel, wire
 
 WORKSPACE = "/workspace"
 UID = 1000
@@ -39,7 +38,8 @@ _HIGH_WATER = 1024 * 1024
 
 def set_up(config: dict[str, Any]) -> None:
     """Turn this process, alone in new namespaces, into a sandbox that it cannot leave."""
-    os.setgroups([]) if config["may_set_groups"] else None
+    if config["may_set_groups"]:
+        os.setgroups([])
     os.setresgid(UID, UID, UID)
     os.setresuid(UID, UID, UID)
     options = "size={workspace_bytes},nr_inodes={workspace_inodes},mode=0755,huge=never".format(
@@ -540,7 +540,7 @@ def _run_main(code: str, argv: list[str]) -> int:
         status = 1
         _report(error)
     try:
-        threading._shutdown()
+        threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
     except BaseException as error:
         _report(error)
@@ -708,15 +708,14 @@ _FILE_REQUESTS = {
 def run(connection: socket.socket, config: dict[str, Any]) -> NoReturn:
     """Set the sandbox up and serve its connection until the host hangs up."""
     try:
-        stage = "set-up"
         try:
             set_up(config)
         except OSError as error:
-            failure = {"stage": stage, "reason": str(error)}
+            failure = {"stage": "set-up", "reason": str(error)}
             connection.setblocking(True)
             connection.sendall(wire.encode(wire.Frame(wire.FAILED, 0, failure, b"")))
-            return
-        Guest(connection).serve()
+        else:
+            Guest(connection).serve()
     finally:
         # The kernel kills everything else in the PID namespace.
         os._exit(0)

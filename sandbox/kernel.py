@@ -1,4 +1,4 @@
-"""System calls that Python 3.8 has no name for. Standard library only: it also runs in sandboxes."""
+"""System calls that Python 3.8 has no name for. Standard library only: it runs in sandboxes."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ _NUMBERS = {"x86_64": (56, 155, 126, 434), "aarch64": (220, 41, 91, 434)}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+_libc.prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
 
 
 def _numbers() -> tuple[int, int, int, int]:
@@ -93,12 +94,12 @@ def clone(flags: int) -> int:
 
 
 def unshare(flags: int) -> None:
-    """Move this process into new namespaces."""
+    """Put this process into new namespaces."""
     _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
-    """Mount; see mount(2)."""
+    """Attach a file system, as the system call of this name does."""
     result = _libc.mount(
         source.encode(), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), data.encode()
     )
@@ -114,7 +115,10 @@ def bind(source: str, target: str) -> None:
 
 
 def restrict(path: str, flags: int) -> None:
-    """Add flags to the mount at `path`. Those that it has stay: a user namespace may not lift them."""
+    """Add flags to the mount at `path`.
+
+    Those that it has stay: a user namespace may not lift them.
+    """
     flags |= MS_BIND | MS_REMOUNT | _mount_flags(path)
     result = _libc.mount(None, os.fsencode(path), None, ctypes.c_ulong(flags), None)
     _check(result, f"restrict {path}")
@@ -146,15 +150,14 @@ def pivot_root(new: str) -> None:
 
 
 def prctl(option: int, *arguments: int) -> None:
-    """Set an attribute of this process; see prctl(2)."""
-    padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
-    _check(_libc.prctl(ctypes.c_int(option), *padded), f"prctl {option}")
+    """Set an attribute of this process, as the system call of this name does."""
+    _check(_libc.prctl(option, *(*arguments, 0, 0, 0, 0)[:4]), f"prctl {option}")
 
 
 def drop_capabilities() -> None:
     """Give up every capability, for good: bounding, ambient, inheritable and the rest."""
     for capability in range(64):
-        if _libc.prctl(ctypes.c_int(PR_CAPBSET_DROP), ctypes.c_ulong(capability), 0, 0, 0) < 0:
+        if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     header = ctypes.create_string_buffer(struct.pack("=II", _CAPABILITY_VERSION_3, 0))

@@ -31,16 +31,19 @@ bundle_fd, control_fd, stage = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 os.lseek(bundle_fd, 0, 0)
 with os.fdopen(os.dup(bundle_fd), "rb") as file:
     bundle = json.load(file)
+package = sys.modules["execgym"] = types.ModuleType("execgym")
+package.sandbox = sys.modules["execgym.sandbox"] = types.ModuleType("execgym.sandbox")
 for name, source in bundle["sources"]:
-    module = sys.modules[name] = types.ModuleType(name)
+    module = sys.modules["execgym.sandbox." + name] = types.ModuleType("execgym.sandbox." + name)
+    setattr(package.sandbox, name, module)
     exec(compile(source, "<%s>" % name, "exec", dont_inherit=True), module.__dict__)
 config = bundle["config"]
 if stage == "root":
     config["inherit"] = [bundle_fd, control_fd]
-    sys.modules["zygote"].build_root(config)
+    package.sandbox.zygote.build_root(config)
 else:
     os.close(bundle_fd)
-    sys.modules["zygote"].serve(config, socket.socket(fileno=control_fd))
+    package.sandbox.zygote.serve(config, socket.socket(fileno=control_fd))
 """
 _ENVIRONMENT = {
     "HOME": "/workspace",
@@ -218,7 +221,7 @@ async def open_namespace_sandbox(spec: SandboxSpec) -> NamespaceSandbox:
         try:
             end = zygote.connect(spec)
         except OSError as error:
-            # A zygote that has been killed is replaced once; a full table of files is not its fault.
+            # A zygote that has been killed is replaced once; a full table of files is not that.
             if attempt == 2 or not isinstance(error, BrokenPipeError | ConnectionError):
                 raise SandboxStartError(f"the zygote could not be reached: {error}") from error
             await asyncio.to_thread(_registry.forget, spec.template, zygote)

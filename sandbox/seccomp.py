@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import socket
 import struct
+from typing import Tuple
 
 _LOAD = 0x20
 _EQUAL = 0x15
@@ -19,6 +20,7 @@ _AT_LEAST = 0x35
 _ANY_BIT = 0x45
 _RETURN = 0x06
 _AND = 0x54
+_JUMP = 0x05
 
 _ALLOW = 0x7FFF0000
 _ERROR = 0x00050000
@@ -115,7 +117,7 @@ _PRLIMIT64 = {"x86_64": 302, "aarch64": 261}
 _MKNOD = {"x86_64": (133, 1), "aarch64": (-1, 0)}
 _MKNODAT = {"x86_64": (259, 2), "aarch64": (33, 2)}
 
-_NAMESPACE_FLAGS = 0x7E020080
+_NAMESPACE_FLAGS = 0x7E020000
 _TERMINAL_INJECTION = (0x5412, 0x541C)
 _SOCKET_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 _SOCKET_TYPES = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET)
@@ -124,72 +126,128 @@ _DEVICE_KINDS = (0x2000, 0x6000)
 _FILE_KIND_MASK = 0xF000
 
 
+_Line = Tuple[int, str, str, int]
+"""Code, label to go on at if true, the same if false ("" is the next line), operand."""
+
+
 def build_filter(machine: str) -> bytes:
-    """Return the filter for an architecture as packed `struct sock_filter`s."""
+    """Return the filter for an architecture as packed `struct sock_filter`s.
+
+    Denied numbers are searched for by halving. The kernel runs the filter once for each system call
+    when it is installed, to learn which are always allowed, so a long chain of comparisons would
+    cost every sandbox's creation.
+    """
     if machine not in _ARCHITECTURES:
         raise OSError(f"no seccomp filter is known for {machine}")
     column = 0 if machine == "x86_64" else 1
     denied = sorted({pair[column] for pair in _DENIED.values()} - {-1})
-    lines: list[tuple[int, int, int, int]] = [
-        (_LOAD, 0, 0, _OFFSET_ARCHITECTURE),
-        (_EQUAL, 1, 0, _ARCHITECTURES[machine]),
-        (_RETURN, 0, 0, _KILL),
-        (_LOAD, 0, 0, _OFFSET_NUMBER),
+    lines: list[_Line | str] = [
+        (_LOAD, "", "", _OFFSET_ARCHITECTURE),
+        (_EQUAL, "native", "", _ARCHITECTURES[machine]),
+        (_RETURN, "", "", _KILL),
+        "native",
+        (_LOAD, "", "", _OFFSET_NUMBER),
         # x32 calls carry a bit that makes them larger than every reviewed number, too.
-        (_AT_LEAST, 0, 1, _FIRST_UNREVIEWED),
-        (_RETURN, 0, 0, _ERROR | errno.ENOSYS),
-        (_EQUAL, 0, 1, _CLONE3),
+        (_AT_LEAST, "missing", "", _FIRST_UNREVIEWED),
         # glibc falls back to clone, whose flags can be read here; clone3's lie in memory.
-        (_RETURN, 0, 0, _ERROR | errno.ENOSYS),
+        (_EQUAL, "missing", "search", _CLONE3),
+        "missing",
+        (_RETURN, "", "", _ERROR | errno.ENOSYS),
+        "search",
+        *_search(denied, "denied", "conditions"),
+        "denied",
+        (_RETURN, "", "", _ERROR | errno.EPERM),
+        "conditions",
+        *_conditions(machine),
+        "allowed",
+        (_RETURN, "", "", _ALLOW),
+        "refused",
+        (_RETURN, "", "", _ERROR | errno.EPERM),
     ]
-    for number in denied:
-        lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERROR | errno.EPERM)]
-    refuse = (_RETURN, 0, 0, _ERROR | errno.EPERM)
-    allow = (_RETURN, 0, 0, _ALLOW)
+    return _assemble(lines)
 
-    def when(number: int, body: list[tuple[int, int, int, int]]) -> None:
+
+def _search(numbers: list[int], found: str, other: str) -> list[_Line | str]:
+    if len(numbers) <= 3:
+        lines: list[_Line | str] = [(_EQUAL, found, "", number) for number in numbers]
+        return [*lines, (_JUMP, other, "", 0)]
+    middle = len(numbers) // 2
+    upper = f"from {numbers[middle]}"
+    return [
+        (_AT_LEAST, upper, "", numbers[middle]),
+        *_search(numbers[:middle], found, other),
+        upper,
+        *_search(numbers[middle:], found, other),
+    ]
+
+
+def _conditions(machine: str) -> list[_Line | str]:
+    """Look at the arguments of the calls that are allowed with some of them only."""
+    lines: list[_Line | str] = []
+
+    def when(number: int, body: list[_Line | str]) -> None:
         if number >= 0:
-            lines.append((_EQUAL, 0, len(body), number))
-            lines.extend(body)
+            after = f"not {number}"
+            lines.extend([(_EQUAL, "", after, number), *body, after])
 
-    when(_CLONE[machine], [_load(0), (_ANY_BIT, 0, 1, _NAMESPACE_FLAGS & ~0x80), refuse, allow])
-    family = [_load(0)]
-    for index, allowed in enumerate(_SOCKET_FAMILIES):
-        family.append((_EQUAL, len(_SOCKET_FAMILIES) - index, 0, allowed))
-    kind = [_load(1), (_AND, 0, 0, _SOCKET_TYPE_MASK)]
-    for index, allowed in enumerate(_SOCKET_TYPES):
-        kind.append((_EQUAL, len(_SOCKET_TYPES) - index, 0, allowed))
+    when(_CLONE[machine], [_load(0), (_ANY_BIT, "refused", "allowed", _NAMESPACE_FLAGS)])
     for number in (_SOCKET[machine], _SOCKETPAIR[machine]):
-        when(number, [*family, refuse, *kind, refuse, allow])
+        kind = f"kind {number}"
+        when(
+            number,
+            [
+                _load(0),
+                *((_EQUAL, kind, "", family) for family in _SOCKET_FAMILIES),
+                (_JUMP, "refused", "", 0),
+                kind,
+                _load(1),
+                (_AND, "", "", _SOCKET_TYPE_MASK),
+                *((_EQUAL, "allowed", "", allowed) for allowed in _SOCKET_TYPES),
+                (_JUMP, "refused", "", 0),
+            ],
+        )
     when(
         _IOCTL[machine],
         [
             _load(1),
-            (_EQUAL, 1, 0, _TERMINAL_INJECTION[0]),
-            (_EQUAL, 0, 1, _TERMINAL_INJECTION[1]),
-            refuse,
-            allow,
+            *((_EQUAL, "refused", "", request) for request in _TERMINAL_INJECTION),
+            (_JUMP, "allowed", "", 0),
         ],
     )
     # A process may see and set its own limits only: PID 1 has the same uid.
-    when(_PRLIMIT64[machine], [_load(0), (_EQUAL, 1, 0, 0), refuse, allow])
+    when(_PRLIMIT64[machine], [_load(0), (_EQUAL, "allowed", "refused", 0)])
     for number, argument in (_MKNOD[machine], _MKNODAT[machine]):
         when(
             number,
             [
                 _load(argument),
-                (_AND, 0, 0, _FILE_KIND_MASK),
-                (_EQUAL, 1, 0, _DEVICE_KINDS[0]),
-                (_EQUAL, 0, 1, _DEVICE_KINDS[1]),
-                refuse,
-                allow,
+                (_AND, "", "", _FILE_KIND_MASK),
+                *((_EQUAL, "refused", "", kind) for kind in _DEVICE_KINDS),
+                (_JUMP, "allowed", "", 0),
             ],
         )
-    lines.append(allow)
-    return b"".join(struct.pack("=HBBI", *line) for line in lines)
+    return lines
 
 
-def _load(argument: int) -> tuple[int, int, int, int]:
+def _assemble(lines: list[_Line | str]) -> bytes:
+    places: dict[str, int] = {}
+    program: list[_Line] = []
+    for line in lines:
+        if isinstance(line, str):
+            places[line] = len(program)
+        else:
+            program.append(line)
+    packed = []
+    for index, (code, if_true, if_false, operand) in enumerate(program):
+        true_jump = places[if_true] - index - 1 if if_true else 0
+        false_jump = places[if_false] - index - 1 if if_false else 0
+        if code == _JUMP:
+            true_jump, operand = 0, true_jump
+        packed.append(struct.pack("=HBBI", code, true_jump, false_jump, operand))
+    return b"".join(packed)
+
+
+def _load(argument: int) -> _Line:
     # The low half of a 64-bit argument on these little-endian machines. The kernel itself reads
     # each of the arguments that are looked at here as 32 bits.
-    return (_LOAD, 0, 0, 16 + 8 * argument)
+    return (_LOAD, "", "", 16 + 8 * argument)

@@ -1,7 +1,7 @@
 """Frames between the host and a sandbox's PID 1. Standard library only: both ends use it.
 
-A frame is a header, a JSON object (the head) and raw bytes (the body). Every request carries a number
-that its answer repeats. The host treats each frame as hostile: see `Decoder`.
+A frame is a header, a JSON object (the head) and raw bytes (the body). Every request carries a
+number that its answer repeats. The host treats each frame as hostile: see `Decoder`.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 It is started in two stages, each a fresh interpreter that knows nothing of the user's process. The
 first builds an almost empty mount namespace and makes it the root; the second is the image's own
-Python inside it, which preloads the template and then serves. Requests come over a socket pair whose
-other end only the owner has, each with one end of a sandbox's own socket pair. When the owner ends,
-however it ends, the kernel closes that socket, the zygote ends, and every sandbox is killed with it.
-Standard library only, Python 3.8 or newer.
+Python inside it, which preloads the template and then serves. Requests come over a socket pair of
+which only the owner has the other end, each with one end of a sandbox's own socket pair. When the
+owner ends, however it ends, the kernel closes that socket, the zygote ends, and every sandbox is
+killed with it. Standard library only, Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ import sys
 import types
 from typing import Any, NoReturn
 
-import guest
-import kernel
-import seccomp
-import wire
+from execgym.sandbox import guest, kernel, seccomp, wire
 
 MAX_SLOTS = 8192
 _UID_BASE = 0x40000000
@@ -151,6 +148,9 @@ def _preload(config: dict[str, Any]) -> None:
         _add_module(name, source)
     for name in config["template_modules"]:
         importlib.import_module(name)
+    # These stages' own modules came by another way: in a sandbox there is no execgym to import.
+    for name in [name for name in sys.modules if name.split(".")[0] == "execgym"]:
+        del sys.modules[name]
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise RuntimeError(
