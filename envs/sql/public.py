@@ -32,10 +32,6 @@ _DEFOG_LEVELS = {
     "questions_gen_sqlite": 3,
     "instruct_advanced_sqlite": 4,
 }
-    "instruct_basic_sqlite": 2,
-    "questions_gen_sqlite": 3,
-    "instruct_advanced_sqlite": 4,
-}
 _ASKS_FOR_ORDER = re.compile(r"\b(order|ordered|sort|sorted|arrange|arranged|rank|ranked)\b", re.I)
 
 
