@@ -11,7 +11,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from execgym.judging.codec import CodecError, CodecLimits, decode, encode
-from execgym.sandbox import CommandResult, Process, Sandbox, SandboxSpec, Template, open_sandbox
+from execgym.sandbox import (
+    CommandResult,
+    Process,
+    ProtocolViolationError,
+    Sandbox,
+    SandboxSpec,
+    Template,
+    open_sandbox,
+)
 
 COMMON_MODULES = (
     "abc",
@@ -148,11 +156,16 @@ class CandidateProcess:
         """
         number = self._next
         self._next += 1
-        await self._process.send(encode(("calls", ((number, name, arguments, keywords),))))
+        await self._process.send(encode(("calls", ((number, name, arguments, keywords),), 0.0)))
         return await self._answer(number, name)
 
-    async def call_all(self, calls: Sequence[Call]) -> list[Answer]:
+    async def call_all(self, calls: Sequence[Call], *, call_seconds: float = 0.0) -> list[Answer]:
         """Make calls in order and return their answers.
+
+        Args:
+            calls: The calls.
+            call_seconds: CPU time after which a call raises TimeoutError, or 0 for none. It binds
+                trusted code only: a candidate could catch the exception.
 
         Raises:
             CandidateFailure: An answer is missing, or one cannot be.
@@ -168,7 +181,7 @@ class CandidateProcess:
             self._next += 1
             size += len(arguments) + len(keywords)
             if size > _BATCH_BYTES or index == len(calls) - 1:
-                await self._process.send(encode(("calls", tuple(batch))))
+                await self._process.send(encode(("calls", tuple(batch), call_seconds)))
                 answers += [await self._answer(number, name) for number, name, _, _ in batch]
                 batch.clear()
                 size = 0
@@ -220,9 +233,13 @@ class CandidateProcess:
         raise CandidateFailure("a message on the channel is none of the driver's")
 
     async def _receive(self) -> tuple[Any, ...]:
-        data = await self._process.receive()
-        if data is None:
-            raise CandidateFailure(_ending(await self._process.wait()))
+        try:
+            data = await self._process.receive()
+            if data is None:
+                raise CandidateFailure(_ending(await self._process.wait()))
+        except ProtocolViolationError:
+            # No code of ours does that; the candidate's writes where it should not.
+            raise CandidateFailure("what the sandbox sent cannot be read") from None
         try:
             message = decode(data, _MESSAGE_LIMITS)
         except CodecError:

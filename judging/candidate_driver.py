@@ -6,9 +6,9 @@ trusted once the candidate's source has run: all that leaves it is a claim about
 host holds it against expected values that never come in here.
 
 Messages are encoded tuples. From the host: `("load", source)` once, then any number of
-`("calls", ((id, name, arguments, keywords), ...))` whose arguments and keywords are encodings of
-their own, then `("end",)`. To the host: `("loaded",)` or `("unloadable", type name)`, and for each
-call, in order, one of `("value", id, encoding)`, `("raised", id, type name)`,
+`("calls", ((id, name, arguments, keywords), ...), seconds)` whose arguments and keywords are
+encodings of their own, then `("end",)`. To the host: `("loaded",)` or `("unloadable", type name)`,
+and for each call, in order, one of `("value", id, encoding)`, `("raised", id, type name)`,
 `("unusable", id, why)`, `("missing", id)`; at last `("end",)`.
 """
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 import builtins
 import collections
 import os
+import signal
 import sys
 import types
 from typing import Any
@@ -39,6 +40,12 @@ def main() -> None:
     _, source = codec.decode(request)
     module = types.ModuleType("solution")
     module.__file__ = "solution.py"
+    # The candidate gets built-ins of its own: a solution that patches one and is right otherwise
+    # must not break the encoding of its answer.
+    own = types.ModuleType("builtins")
+    own.__dict__.update(builtins.__dict__)
+    sys.modules["builtins"] = own
+    module.__dict__["__builtins__"] = own.__dict__
     sys.modules["solution"] = module
     try:
         exec(compile(source, "solution.py", "exec"), module.__dict__)  # noqa: S102
@@ -56,7 +63,17 @@ def main() -> None:
             # Threads that the candidate has left running must not hold the process.
             leave(0)
         for number, name, arguments, keywords in message[1]:
-            channel.send(codec.encode(_answer(module, number, name, arguments, keywords)))
+            if message[2]:
+                signal.signal(signal.SIGVTALRM, _time_is_up)
+                signal.setitimer(signal.ITIMER_VIRTUAL, message[2])
+            answer = _answer(module, number, name, arguments, keywords)
+            if message[2]:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            channel.send(codec.encode(answer))
+
+
+def _time_is_up(number: int, frame: object) -> None:
+    raise TimeoutError
 
 
 def _answer(

@@ -278,7 +278,8 @@ def _is_sound(task_id: str, plan: Blueprint) -> bool:
 
 def _agree(results: list[Any], others: list[Any]) -> bool:
     """Return whether at most one input tells the two apart, which is too few."""
-    return sum(a != b for a, b in zip(results, others, strict=True)) < 2
+    different = [a != b for a, b in zip(results, others, strict=True)]
+    return different.count(True) < 2
 
 
 def _fits(steps: Sequence[Step]) -> bool:

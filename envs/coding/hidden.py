@@ -26,11 +26,11 @@ class ProgramTests:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FurtherInputs:
-    """Inputs of a public set whose expected values its reference gives, in a judge's sandbox.
+    """Inputs of a public set whose expected values its references give, in a judge's sandbox.
 
     Attributes:
-        function: The function, in the candidate's code and in the reference.
-        reference: Source of the reference.
+        function: The function, in the candidate's code and in the references.
+        references: Sources of solutions. An input counts where all of them agree.
         contract: Source of a module with a function of that name that raises on an input that the
             task does not allow, or `""`.
         inputs: Positional arguments, one tuple for each call.
@@ -39,7 +39,7 @@ class FurtherInputs:
     """
 
     function: str
-    reference: str
+    references: tuple[str, ...]
     contract: str
     inputs: tuple[tuple[Any, ...], ...]
     tolerance: float
@@ -48,10 +48,17 @@ class FurtherInputs:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedTests:
-    """Checking code of a public set, and possibly further inputs."""
+    """Checking code of a public set, and possibly further inputs.
+
+    Attributes:
+        code: The checking code.
+        further: Further inputs, if there are some.
+        cpu_seconds: CPU time that the candidate has for all of it, or 0 for the judge's own bound.
+    """
 
     code: CheckingCode
     further: FurtherInputs | None = None
+    cpu_seconds: float = 0.0
 
 
 HiddenTests = FunctionTests | ProgramTests | CheckedTests

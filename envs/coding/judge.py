@@ -21,6 +21,7 @@ from execgym.envs.coding.hidden import (
 )
 from execgym.envs.task import Task
 from execgym.judging.candidate import (
+    Answer,
     Call,
     CandidateFailure,
     open_candidate,
@@ -45,13 +46,15 @@ JUDGE_VERSION = "coding-1"
 _MIB = 1024 * 1024
 _EXPECTED_VALUES_KEPT = 512
 _LONGEST_SOURCE = 200_000
-_JUDGE_CPU_FACTOR = 2.0
+_JUDGE_FACTOR = 2.0
+_WALL_FACTOR = 3.0
+_REFERENCE_CALL_SECONDS = 0.05
 
 JUDGE_LIMITS = Limits(
-    cpu_seconds=20.0, wall_seconds=90.0, memory_bytes=1024 * _MIB, output_bytes=_MIB
+    cpu_seconds=15.0, wall_seconds=60.0, memory_bytes=1024 * _MIB, output_bytes=_MIB
 )
-"""Bounds on a candidate's process while it is graded. The slowest reference of the public sets
-takes a tenth of this CPU time, so a right answer that is slower still has room."""
+"""Bounds on a candidate's process while it is graded. References take a second of CPU time or
+less, or have a bound of their own, so a right answer that is much slower still has room."""
 
 
 class CodingJudge:
@@ -71,8 +74,8 @@ class CodingJudge:
         # The judge's own process waits for the candidate's, so it must outlast it.
         outlasting = dataclasses.replace(
             limits,
-            cpu_seconds=limits.cpu_seconds * _JUDGE_CPU_FACTOR,
-            wall_seconds=limits.wall_seconds * _JUDGE_CPU_FACTOR,
+            cpu_seconds=limits.cpu_seconds * _JUDGE_FACTOR,
+            wall_seconds=limits.wall_seconds * _JUDGE_FACTOR,
         )
         self._judge_spec = dataclasses.replace(self._spec, limits=outlasting)
         self._expected: collections.OrderedDict[str, tuple[FunctionCase, ...]] = (
@@ -92,7 +95,8 @@ class CodingJudge:
             source = read_source(artifacts)
             if len(source) > _LONGEST_SOURCE:
                 raise CandidateFailure(
-                    f"the file solution.py has {len(source)} characters and the limit is {_LONGEST_SOURCE}"
+                    f"the file solution.py has {len(source)} characters; "
+                    f"the limit is {_LONGEST_SOURCE}"
                 )
             await self._run(task.id, source, tests)
         except CandidateFailure as failure:
@@ -124,7 +128,15 @@ class CodingJudge:
                 await self._run_checked(task_id, source, tests)
 
     async def _run_checked(self, task_id: str, source: str, tests: CheckedTests) -> None:
-        candidate, judge = await open_both(source, self._spec, self._judge_spec)
+        spec = self._spec
+        if tests.cpu_seconds:
+            limits = dataclasses.replace(
+                spec.limits,
+                cpu_seconds=max(spec.limits.cpu_seconds, tests.cpu_seconds),
+                wall_seconds=max(spec.limits.wall_seconds, tests.cpu_seconds * _WALL_FACTOR),
+            )
+            spec = dataclasses.replace(spec, limits=limits)
+        candidate, judge = await open_both(source, spec, self._judge_spec)
         async with candidate, contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(judge.close)
             await judge_check(candidate, judge, tests.code)
@@ -141,15 +153,16 @@ class CodingJudge:
     ) -> tuple[FunctionCase, ...]:
         """Return the further inputs that are allowed, with the values of the reference.
 
-        Both come from a judge's sandbox and are kept by task. Inputs on which the reference raises
-        or gives no plain data are left out.
+        Both come from a judge's sandbox and are kept by task. Inputs on which a reference raises,
+        gives no plain data, differs from another one, or takes long are left out.
 
         Raises:
-            CheckingCodeError: The reference does not run.
+            CheckingCodeError: A reference does not run.
             SandboxError: A sandbox failed.
         """
         # The tests of an id never change, but two sources may share an id.
-        key = f"{task_id} {hashlib.sha256(further.reference.encode()).hexdigest()}"
+        digest = hashlib.sha256(repr(further.references).encode()).hexdigest()
+        key = f"{task_id} {digest}"
         cases = self._expected.get(key)
         if cases is None:
             cases = await self._compute_cases(further)
@@ -162,23 +175,26 @@ class CodingJudge:
     async def _compute_cases(self, further: FurtherInputs) -> tuple[FunctionCase, ...]:
         calls = [Call(name=further.function, arguments=one) for one in further.inputs]
         try:
-            sources = [further.reference]
-            if further.contract:
-                sources.append(further.contract)
+            sources = [*further.references, *([further.contract] if further.contract else [])]
             answers = await asyncio.gather(*(self._ask(source, calls) for source in sources))
         except CandidateFailure as failure:
             raise CheckingCodeError(f"the task set's reference does not run: {failure}") from None
-        return tuple(
-            FunctionCase(call=call, expected=reference[0])
-            for call, reference, *contract in zip(calls, *answers, strict=True)
-            if reference is not None and all(contract)
-        )
+        same = functools.partial(_same_further, further)
+        cases = []
+        for call, *given in zip(calls, *answers, strict=True):
+            # What a contract returns is nothing; it raises on an input that is not allowed.
+            if any(answer.failure for answer in given):
+                continue
+            expected, *others = [answer.value for answer in given[: len(further.references)]]
+            if all(same(expected, other) for other in others):
+                cases.append(FunctionCase(call=call, expected=expected))
+        return tuple(cases)
 
-    async def _ask(self, source: str, calls: list[Call]) -> list[tuple[Any] | None]:
+    async def _ask(self, source: str, calls: list[Call]) -> list[Answer]:
         async with await open_candidate(source, self._judge_spec) as reference:
-            answers = await reference.call_all(calls)
+            answers = await reference.call_all(calls, call_seconds=_REFERENCE_CALL_SECONDS)
             await reference.finish()
-        return [None if answer.failure else (answer.value,) for answer in answers]
+        return answers
 
 
 def same_as_python(expected: Any, actual: Any, tolerance: float) -> bool:
