@@ -187,8 +187,8 @@ class Program:
 
     def finish(self) -> None:
         """End every process of the sandbox but this one, and close the pipes."""
-        _kill_all()
         while True:
+            _kill_all()
             try:
                 pid, status, usage = os.wait4(-1, 0)
             except ChildProcessError:
@@ -664,8 +664,8 @@ def _list(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _freeze(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
-    _kill_all()
     while True:
+        _kill_all()
         try:
             os.wait4(-1, 0)
         except ChildProcessError:

@@ -304,6 +304,10 @@ def _host_layout() -> dict[str, Any]:
     files = dict(_FILES)
     # execgym itself holds generators and references: none of it may be read in a sandbox.
     package = pathlib.Path(__file__).resolve().parents[1]
+    # pip's configuration beside an interpreter may hold an index's password.
+    masked_files = [
+        path for path in (f"{tree}/pip.conf" for tree in binds.values()) if os.path.isfile(path)
+    ]
     masks = [str(package)] if any(_is_below(package, tree) for tree in binds.values()) else []
     return {
         "binds": binds,
@@ -311,6 +315,7 @@ def _host_layout() -> dict[str, Any]:
         "files": files,
         "linker_cache": "/etc/ld.so.cache",
         "masks": masks,
+        "masked_files": masked_files,
         "python": sys.executable,
     }
 
@@ -342,6 +347,7 @@ def _image_layout(image: str) -> dict[str, Any]:
         "files": {} if "/etc" in binds else dict(_FILES),
         "linker_cache": "",
         "masks": [],
+        "masked_files": [],
         "python": python,
     }
 

@@ -67,6 +67,9 @@ _DENIED: dict[str, tuple[int, int]] = {
     "listmount": (458, 458),
     "lookup_dcookie": (212, 18),
     "mbind": (237, 235),
+    # Memory that no process maps is charged to none: without a cgroup nothing would bound it.
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
     "migrate_pages": (256, 238),
     "modify_ldt": (154, -1),
     "mount": (165, 40),
@@ -97,6 +100,7 @@ _DENIED: dict[str, tuple[int, int]] = {
     "sethostname": (170, 161),
     "setns": (308, 268),
     "settimeofday": (164, 170),
+    "shmget": (29, 194),
     "statmount": (457, 457),
     "swapoff": (168, 225),
     "swapon": (167, 224),

@@ -103,6 +103,8 @@ def build_root(config: dict[str, Any]) -> NoReturn:
     for target, source in config["binds"].items():
         os.makedirs(top + target, exist_ok=True)
         kernel.bind(source, top + target)
+    for path in config["masked_files"]:
+        kernel.bind("/dev/null", top + path)
     for path in config["masks"]:
         kernel.mount(
             "tmpfs", top + path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=0,mode=0555"
@@ -131,6 +133,8 @@ def serve(config: dict[str, Any], control: socket.socket) -> NoReturn:
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    # Where memory runs out, what runs in sandboxes goes before anything of the owner's.
+    _write("/proc/self/oom_score_adj", "1000")
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
