@@ -116,6 +116,6 @@ class BoxEnv(gymnasium.Env):
         return self._observe(), float(action), over, False, {"action": int(action)}
 
 
-@pytest.fixture
-def kinds():
+@pytest.fixture(scope="session")
+def every_kind():
     return {"plain": PlainTextEnv, "async": AsyncTextEnv, "box": BoxEnv}
