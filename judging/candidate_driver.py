@@ -64,12 +64,23 @@ def main() -> None:
             leave(0)
         for number, name, arguments, keywords in message[1]:
             if message[2]:
-                signal.signal(signal.SIGVTALRM, _time_is_up)
-                signal.setitimer(signal.ITIMER_VIRTUAL, message[2])
-            answer = _answer(module, number, name, arguments, keywords)
-            if message[2]:
-                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+                answer = _answer_in_time(message[2], module, number, name, arguments, keywords)
+            else:
+                answer = _answer(module, number, name, arguments, keywords)
             channel.send(codec.encode(answer))
+
+
+def _answer_in_time(seconds: float, module: types.ModuleType, number: int, *call: Any) -> Any:
+    # The signal may come at any point up to the return from the inner block.
+    try:
+        try:
+            signal.signal(signal.SIGVTALRM, _time_is_up)
+            signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+            return _answer(module, number, *call)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    except TimeoutError:
+        return ("raised", number, "TimeoutError")
 
 
 def _time_is_up(number: int, frame: object) -> None:

@@ -48,7 +48,7 @@ _EXPECTED_VALUES_KEPT = 512
 _LONGEST_SOURCE = 200_000
 _JUDGE_FACTOR = 2.0
 _WALL_FACTOR = 3.0
-_REFERENCE_CALL_SECONDS = 0.05
+_REFERENCE_CALL_SECONDS = 0.02
 
 JUDGE_LIMITS = Limits(
     cpu_seconds=15.0, wall_seconds=60.0, memory_bytes=1024 * _MIB, output_bytes=_MIB
@@ -141,7 +141,7 @@ class CodingJudge:
             stack.push_async_callback(judge.close)
             await judge_check(candidate, judge, tests.code)
             further = tests.further
-            if further is not None:
+            if further is not None and further.inputs:
                 cases = await self.expected_cases(task_id, further)
                 if cases:
                     same = functools.partial(_same_further, further)

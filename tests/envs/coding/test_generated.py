@@ -1,4 +1,4 @@
-"""Generated tasks: pure functions of the id, disjoint splits, references that hold, no weak test."""
+"""Generated tasks: pure functions of the id, disjoint splits, sound references, no weak tests."""
 
 import ast
 import contextlib
