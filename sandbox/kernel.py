@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import platform
 import socket
 import struct
 
@@ -50,7 +49,7 @@ _SIOCSIFFLAGS = 0x8914
 _IFF_UP_RUNNING = 0x41
 _CAPABILITY_VERSION_3 = 0x20080522
 
-MACHINE = platform.machine()
+MACHINE = os.uname().machine
 # (clone, pivot_root, capset, pidfd_open)
 _NUMBERS = {"x86_64": (56, 155, 126, 434), "aarch64": (220, 41, 91, 434)}
 

@@ -17,7 +17,6 @@ import json
 import os
 import resource
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -91,7 +90,8 @@ def build_root(config: dict[str, Any]) -> NoReturn:
     for name, content in config["files"].items():
         _write(top + name, content)
     if config["linker_cache"] and os.path.exists(config["linker_cache"]):
-        shutil.copyfile(config["linker_cache"], top + "/etc/ld.so.cache")
+        with open(config["linker_cache"], "rb") as cache:
+            _write(top + "/etc/ld.so.cache", cache.read())
     for name, target in config["links"].items():
         os.makedirs(os.path.dirname(top + name), exist_ok=True)
         os.symlink(target, top + name)
@@ -321,9 +321,9 @@ def _mount_points() -> list[str]:
     return [point.encode().decode("unicode_escape") for point in points]
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, content: str | bytes) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        os.write(fd, text.encode())
+        os.write(fd, content if isinstance(content, bytes) else content.encode())
     finally:
         os.close(fd)
