@@ -103,8 +103,11 @@ def _values(
     elif column.kind == "name":
         values = [*generator.sample(_names(schema.name, table, column), count)]
     elif column.kind == "category":
-        weights = [generator.uniform(0.6, 2.0) for _ in column.values[0]]
-        values = [*generator.choices(column.values[0], weights, k=count)]
+        # Not every world has every category, so that listing them all is no answer.
+        known = column.values[0]
+        present = generator.sample(known, generator.randint(max(2, len(known) - 2), len(known)))
+        weights = [generator.uniform(0.6, 2.0) for _ in present]
+        values = [*generator.choices(present, weights, k=count)]
     elif column.kind == "whole":
         values = [generator.randint(int(column.low), int(column.high)) for _ in range(count)]
     elif column.kind == "money":

@@ -84,6 +84,8 @@ class ReadOnlyDatabase:
             self._connection.execute("PRAGMA reverse_unordered_selects = ON")
         for limit, value in _SQLITE_LIMITS.items():
             self._connection.setlimit(limit, value)
+        names = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        self._tables = {str(row[0]).lower() for row in names}
         self._connection.set_authorizer(self._authorize)
 
     def __enter__(self) -> ReadOnlyDatabase:
@@ -144,8 +146,8 @@ class ReadOnlyDatabase:
     def _authorize(
         self, action: int, first: str | None, second: str | None, _base: str | None, _by: str | None
     ) -> int:
-        if action == sqlite3.SQLITE_READ and first and not first.lower().startswith("sqlite_"):
-            self.tables_read.add(first)
+        if action == sqlite3.SQLITE_READ and (first or "").lower() in self._tables:
+            self.tables_read.add((first or "").lower())
         if action in _READING:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION:

@@ -12,6 +12,7 @@ import functools
 import pathlib
 import random
 import re
+import threading
 from collections.abc import Iterable, Sequence
 
 from execgym.envs.sql.comparison import rows_match
@@ -39,6 +40,7 @@ HIDDEN_DATABASES = 3
 
 _CANDIDATES = 12
 _VARIANTS = 20
+_LOCK = threading.Lock()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,9 +63,11 @@ def exam(task_id: str) -> Exam:
         UnknownTaskError: No task has this id.
         UndeterminedError: No hidden database was found on which the reference has an answer.
     """
-    if _is_public(task_id):
-        return _public_exam(task_id)
-    return _generated_exam(task_id)
+    # Many submissions for one task tend to come at once: only the first of them makes the exam.
+    with _LOCK:
+        if _is_public(task_id):
+            return _public_exam(task_id)
+        return _generated_exam(task_id)
 
 
 def reference_of(task_id: str) -> ReferenceQuery:

@@ -6,6 +6,7 @@ The reference's rows come from the host and never enter a sandbox.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 from execgym.envs.sql.comparison import rows_match
@@ -54,7 +55,8 @@ class SQLJudge:
             return self._fail("The query is not UTF-8.")
         if not query.strip():
             return self._fail("The query is empty.")
-        paper = self._exam(task)
+        # Making an exam takes some 20 ms, in which the event loop has other envs to serve.
+        paper = await asyncio.to_thread(self._exam, task)
         async with await open_sandbox(self._spec) as sandbox:
             answers, _ = await run_in_sandbox(sandbox, query, paper.databases)
         return self._verdict(paper, answers)

@@ -68,8 +68,6 @@ def _of_select(tree: exp.Expression, select: exp.Select, *, outermost: bool) -> 
 def _of_node(tree: exp.Expression, node: exp.Expression) -> Iterator[str]:
     for other in _replacements(node):
         yield _replaced(tree, node, other)
-    if isinstance(node, exp.Ordered):
-        yield _with(tree, node, "desc", not node.args.get("desc"))
     if isinstance(node, exp.Join) and node.args.get("side"):
         yield _with(tree, node, "side", None)
 
@@ -87,6 +85,9 @@ def _replacements(node: exp.Expression) -> Iterator[exp.Expression]:
             yield exp.Count(this=node.this.expressions[0].copy())
         elif not isinstance(node.this, exp.Star):
             yield exp.Count(this=exp.Star())
+    if isinstance(node, exp.Ordered):
+        down = not node.args.get("desc")
+        yield exp.Ordered(this=node.this.copy(), desc=down, nulls_first=not down)
     if isinstance(node, exp.In | exp.Is | exp.Exists | exp.Like):
         yield exp.Not(this=exp.Paren(this=node.copy()))
     if isinstance(node, exp.Literal) and node.is_int and not isinstance(node.parent, exp.Select):

@@ -46,6 +46,7 @@ class NoQuestionError(Exception):
 _EXTREMES = (("MAX", "highest"), ("MIN", "lowest"))
 _TOTALS = (("AVG", "average"), ("SUM", "total"))
 _SPREAD_FOR_EXTREMES = 25
+_SHARE_WITHOUT_CONDITION = 0.5
 _COMPARISONS = (
     (">", "is greater than", "is after"),
     ("<", "is less than", "is before"),
@@ -135,6 +136,16 @@ class Scene:
         value = self.one_of(middle[fifth : len(middle) - fifth])
         return Condition(
             f"whose {column.label} {phrase} {quote(value)}", f"{name} {sign} {quote(value)}"
+        )
+
+    def maybe_condition(self, table: Table, *, without: tuple[Column, ...]) -> tuple[str, str]:
+        """Choose a sentence that limits the question to some rows, and a WHERE, or neither."""
+        if self.generator.random() < _SHARE_WITHOUT_CONDITION:
+            return "", ""
+        condition = self.condition(table, without=without)
+        return (
+            f"Consider only the {table.plural} {condition.english}. ",
+            f" WHERE {condition.sql}",
         )
 
     def count_of(self, low: int, high: int) -> int:

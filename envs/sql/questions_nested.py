@@ -93,9 +93,10 @@ def running_total(scene: Scene) -> Question:
     """Give the running total of an amount over the months."""
     table = scene.schema.event
     column, number = scene.one_of(table.of_kind("day")), scene.number(table)
+    only, where = scene.maybe_condition(table, without=(column, number))
     text = (
-        f"For each month of the {column.label} (written like '2023-04'), give the month, the total "
-        f"{number.label} of its {table.plural}, and the running total of {number.label} up to and "
+        f"{only}For each month of the {column.label} (written like '2023-04'), give the month, the "
+        f"total {number.label} of its {table.plural}, and the running total of {number.label} up to and "
         "including that month, from the latest month to the earliest."
     )
     month = f"strftime('%Y-%m', {column.name})"
@@ -104,7 +105,7 @@ def running_total(scene: Scene) -> Question:
         "FROM months",
         order=(("month", True),),
         head=f"WITH months AS (SELECT {month} AS month, SUM({number.name}) AS total "
-        f"FROM {table.name} GROUP BY month)",
+        f"FROM {table.name}{where} GROUP BY month)",
     )
     return Question(kind="running_total", text=text, reference=reference, tables=(table,))
 
@@ -113,8 +114,10 @@ def change_by_year(scene: Scene) -> Question:
     """Give the change of a total from one year to the next."""
     table = scene.schema.event
     column, number = scene.one_of(table.of_kind("day")), scene.number(table)
+    only, where = scene.maybe_condition(table, without=(column, number))
     text = (
-        f"Take the total {number.label} of the {table.plural} in each year of the {column.label}. "
+        f"{only}Take the total {number.label} of the {table.plural} in each year of the "
+        f"{column.label}. "
         "For each year give the year (as text like '2023'), the total, and its difference from "
         "the year before (NULL for the first year), from the latest year to the earliest."
     )
@@ -124,7 +127,7 @@ def change_by_year(scene: Scene) -> Question:
         "FROM years",
         order=(("year", True),),
         head=f"WITH years AS (SELECT {year} AS year, SUM({number.name}) AS total "
-        f"FROM {table.name} GROUP BY year)",
+        f"FROM {table.name}{where} GROUP BY year)",
     )
     return Question(kind="change_by_year", text=text, reference=reference, tables=(table,))
 
@@ -133,13 +136,15 @@ def share_of_total(scene: Scene) -> Question:
     """Give the share of each category in a total."""
     table = scene.table()
     group, number = scene.group(table), scene.number(table)
+    only, where = scene.maybe_condition(table, without=(group, number))
     text = (
-        f"What share of the total {number.label} of all {table.plural} does each {group.label} "
-        f"have? Give the {group.label} and the share in percent, not rounded."
+        f"{only}What share of the total {number.label} of the {table.plural} does each "
+        f"{group.label} have? Give the {group.label} and the share in percent, not rounded."
     )
     reference = reference_query(
-        f"{group.name}, 100.0 * SUM({number.name}) / (SELECT SUM({number.name}) FROM {table.name})",
-        f"FROM {table.name} GROUP BY {group.name}",
+        f"{group.name}, 100.0 * SUM({number.name}) / (SELECT SUM({number.name}) "
+        f"FROM {table.name}{where})",
+        f"FROM {table.name}{where} GROUP BY {group.name}",
     )
     return Question(kind="share_of_total", text=text, reference=reference, tables=(table,))
 
