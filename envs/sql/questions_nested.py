@@ -96,8 +96,8 @@ def running_total(scene: Scene) -> Question:
     only, where = scene.maybe_condition(table, without=(column, number))
     text = (
         f"{only}For each month of the {column.label} (written like '2023-04'), give the month, the "
-        f"total {number.label} of its {table.plural}, and the running total of {number.label} up to and "
-        "including that month, from the latest month to the earliest."
+        f"total {number.label} of its {table.plural}, and the running total of {number.label} up "
+        "to and including that month, from the latest month to the earliest."
     )
     month = f"strftime('%Y-%m', {column.name})"
     reference = reference_query(
