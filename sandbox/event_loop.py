@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
-_owner = 0
+_of_parents: list[asyncio.AbstractEventLoop] = []
 
 
 def shared_loop() -> asyncio.AbstractEventLoop:
@@ -20,10 +20,9 @@ def shared_loop() -> asyncio.AbstractEventLoop:
 
     It starts at first use. A fork of the process gets one of its own.
     """
-    global _loop, _owner
+    global _loop
     with _lock:
-        if _loop is None or _loop.is_closed() or _owner != os.getpid():
-            _owner = os.getpid()
+        if _loop is None or _loop.is_closed():
             _loop = asyncio.new_event_loop()
             started = threading.Event()
             threading.Thread(
@@ -62,3 +61,16 @@ def _serve(loop: asyncio.AbstractEventLoop, started: threading.Event) -> None:
     asyncio.set_event_loop(loop)
     loop.call_soon(started.set)
     loop.run_forever()
+
+
+def _forget_loop() -> None:
+    # The thread that runs it is not in the fork, and another may have held the lock. The loop is
+    # kept, since closing it would act on what it shares with the parent.
+    global _lock, _loop
+    _lock = threading.Lock()
+    if _loop is not None:
+        _of_parents.append(_loop)
+    _loop = None
+
+
+os.register_at_fork(after_in_child=_forget_loop)

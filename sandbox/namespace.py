@@ -11,19 +11,27 @@ import json
 import os
 import pathlib
 import resource
+import select
 import socket
 import subprocess
 import sys
 import threading
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 from execgym.sandbox.client import NamespaceSandbox
 from execgym.sandbox.doctor import diagnose
-from execgym.sandbox.errors import SandboxStartError, SandboxUnavailableError, TemplateError
+from execgym.sandbox.errors import (
+    SandboxDiedError,
+    SandboxStartError,
+    SandboxUnavailableError,
+    TemplateError,
+)
 from execgym.sandbox.spec import SandboxSpec, Template
 
 _START_SECONDS = 60.0
 _SEND_SECONDS = 30
+_LAST_WORDS_BYTES = 1500
 _STAGE_SOURCES = ("kernel", "seccomp", "wire", "guest", "zygote")
 _BOOTSTRAP = """
 import json, os, socket, sys, types
@@ -76,8 +84,11 @@ class Zygote:
     """A running zygote of one template, and the socket over which it takes requests."""
 
     def __init__(self, template: Template) -> None:
+        _raise_file_limit()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, _bundle_file(template) as bundle:
+        bundle = json.dumps(_bundle(template)).encode()
+        # Its stderr goes to a file: a pipe that nobody reads would fill and block it.
+        with theirs, _unnamed_file(bundle) as file, _unnamed_file() as last_words:
             self._process = subprocess.Popen(
                 [
                     sys.executable,
@@ -85,27 +96,28 @@ class Zygote:
                     "-S",
                     "-c",
                     _BOOTSTRAP,
-                    str(bundle.fileno()),
+                    str(file.fileno()),
                     str(theirs.fileno()),
                     "root",
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=(bundle.fileno(), theirs.fileno()),
+                stderr=last_words,
+                pass_fds=(file.fileno(), theirs.fileno()),
                 env={"PATH": "/usr/bin:/bin"},
                 cwd="/",
                 start_new_session=True,
             )
-        try:
-            self._await_ready()
-        except BaseException:
-            self.close()
-            raise
+            theirs.close()
+            try:
+                self._await_ready(last_words)
+            except BaseException:
+                self.close()
+                raise
         seconds = _SEND_SECONDS.to_bytes(8, sys.byteorder) + bytes(8)
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
 
-    def _await_ready(self) -> None:
+    def _await_ready(self, last_words: BinaryIO) -> None:
         self._control.settimeout(_START_SECONDS)
         try:
             answer = self._control.recv(8192)
@@ -115,15 +127,24 @@ class Zygote:
             ) from None
         self._control.settimeout(None)
         if not answer:
-            assert self._process.stderr is not None  # noqa: S101
-            last = self._process.stderr.read(16384).decode("utf-8", "replace").strip()
+            last_words.seek(max(0, last_words.seek(0, os.SEEK_END) - _LAST_WORDS_BYTES))
+            last = last_words.read(_LAST_WORDS_BYTES).decode("utf-8", "replace").strip()
             reasons = "\n".join(diagnose().reasons)
             raise SandboxUnavailableError(
-                f"the zygote ended before it was ready: {last[-1500:]}\n{reasons}".rstrip()
+                f"the zygote ended before it was ready: {last}\n{reasons}".rstrip()
             )
         message = json.loads(answer)
         if "template_error" in message:
             raise TemplateError(f"the template cannot be built: {message['template_error']}")
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still holds its end of the socket."""
+        if self._control.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        return not any(event & (select.POLLHUP | select.POLLIN) for _, event in poll.poll(0))
 
     def connect(self, spec: SandboxSpec) -> socket.socket:
         """Ask for a sandbox and return the host's end of its connection.
@@ -146,14 +167,21 @@ class Zygote:
 
     def close(self) -> None:
         """End the zygote and with it every sandbox that it has made."""
+        # A fork of this process may hold the socket, too: closing alone would not reach the zygote.
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
+
+    def abandon(self) -> None:
+        """Close this process's copy of the socket: the zygote is to end with its owner."""
+        self._control.close()
+        # In a fork this only notes that it is nobody's child, which spares a warning.
+        self._process.poll()
 
 
 class _Registry:
@@ -161,22 +189,16 @@ class _Registry:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._owner = os.getpid()
         self._zygotes: dict[Template, Zygote] = {}
         self._starting: dict[Template, threading.Lock] = {}
 
     def get(self, template: Template) -> Zygote | None:
         """Return the running zygote of a template, if there is one."""
-        return self._zygotes.get(template) if self._owner == os.getpid() else None
+        return self._zygotes.get(template)
 
     def start(self, template: Template) -> Zygote:
         """Return the zygote of a template, starting it if need be; others of it wait."""
         with self._lock:
-            if self._owner != os.getpid():
-                # A fork of the owner must not use, or end, the owner's zygotes.
-                self._owner = os.getpid()
-                self._zygotes = {}
-                self._starting = {}
             gate = self._starting.setdefault(template, threading.Lock())
         with gate:
             zygote = self._zygotes.get(template)
@@ -185,6 +207,15 @@ class _Registry:
                 with self._lock:
                     self._zygotes[template] = zygote
             return zygote
+
+    def abandon(self) -> None:
+        """Let go of the zygotes without ending them: in a fork, they are the parent's."""
+        zygotes = self._zygotes
+        self._lock = threading.Lock()
+        self._zygotes = {}
+        self._starting = {}
+        for zygote in zygotes.values():
+            zygote.abandon()
 
     def forget(self, template: Template, zygote: Zygote) -> None:
         """Let go of a zygote that has ended."""
@@ -196,7 +227,7 @@ class _Registry:
     def close(self) -> None:
         """End all zygotes of this process."""
         with self._lock:
-            zygotes = list(self._zygotes.values()) if self._owner == os.getpid() else []
+            zygotes = list(self._zygotes.values())
             self._zygotes = {}
         for zygote in zygotes:
             zygote.close()
@@ -204,6 +235,7 @@ class _Registry:
 
 _registry = _Registry()
 atexit.register(_registry.close)
+os.register_at_fork(after_in_child=_registry.abandon)
 
 
 async def open_namespace_sandbox(spec: SandboxSpec) -> NamespaceSandbox:
@@ -219,14 +251,12 @@ async def open_namespace_sandbox(spec: SandboxSpec) -> NamespaceSandbox:
         if zygote is None:
             zygote = await asyncio.to_thread(_registry.start, spec.template)
         try:
-            end = zygote.connect(spec)
-        except OSError as error:
+            return await NamespaceSandbox.connect(spec, zygote.connect(spec))
+        except (OSError, SandboxDiedError) as error:
             # A zygote that has been killed is replaced once; a full table of files is not that.
-            if attempt == 2 or not isinstance(error, BrokenPipeError | ConnectionError):
-                raise SandboxStartError(f"the zygote could not be reached: {error}") from error
-            await asyncio.to_thread(_registry.forget, spec.template, zygote)
-            continue
-        return await NamespaceSandbox.connect(spec, end)
+            if attempt == 2 or zygote.alive:
+                raise SandboxStartError(f"the sandbox did not come up: {error}") from error
+        await asyncio.to_thread(_registry.forget, spec.template, zygote)
     raise AssertionError("unreachable")
 
 
@@ -244,21 +274,12 @@ def _raise_file_limit() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-class _bundle_file:
-    """An unnamed file that holds the stages' sources and configuration."""
-
-    def __init__(self, template: Template) -> None:
-        _raise_file_limit()
-        self._data = json.dumps(_bundle(template)).encode()
-
-    def __enter__(self) -> Any:
-        file = os.fdopen(os.memfd_create("execgym"), "w+b")
-        file.write(self._data)
+@contextlib.contextmanager
+def _unnamed_file(data: bytes = b"") -> Iterator[BinaryIO]:
+    with os.fdopen(os.memfd_create("execgym"), "w+b") as file:
+        file.write(data)
         file.flush()
-        return file
-
-    def __exit__(self, *_: object) -> None:
-        return None
+        yield file
 
 
 def _bundle(template: Template) -> dict[str, Any]:
