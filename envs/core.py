@@ -77,7 +77,8 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
     Args:
         tasks: Name of the task source: `"generated"`, or a public set that `execgym data` has
             brought to this machine.
-        split: `"train"` or `"test"`.
+        split: `"train"` or `"test"`, or None for the first that the source has, which is
+            `"train"` where it has one.
         level: Difficulty, or None for all of them evenly.
         max_turns: Steps after which an episode is truncated and judged as it stands.
         backend: Sandbox backend, `"auto"` or the name of one.
@@ -106,7 +107,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self,
         *,
         tasks: str = "generated",
-        split: str = "train",
+        split: str | None = None,
         level: int | None = None,
         max_turns: int = 8,
         backend: str = "auto",
@@ -137,7 +138,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             raise not_one_of("render_mode", render_mode, self.metadata["render_modes"])
         self._tasks = tasks
         self.task_source = self._load_source(tasks)
-        self._split = self._checked_split(split)
+        self._split = self._checked_split(self.task_source.splits[0] if split is None else split)
         self._level = self._checked_level(level, self._split)
         self._max_turns = max_turns
         self._limits = dict(limits or {})
@@ -190,6 +191,11 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         if self._task is None:
             raise ResetNeeded("call reset before anything else")
         return self._task
+
+    @property
+    def turn(self) -> int:
+        """Steps made in the current episode."""
+        return self._turn
 
     async def _workspace(self) -> Sandbox:
         """Return the episode's sandbox, opened and laid out at the first call."""
