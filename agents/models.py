@@ -56,7 +56,7 @@ def load_model(
     """
     source = str(_smollm2_folder()) if name == SMOLLM2 else name
     try:
-        with _quiet():
+        with quiet():
             tokenizer = _AutoTokenizer.from_pretrained(source)
             model = _AutoModel.from_pretrained(source, dtype=dtype)
     except OSError as error:
@@ -84,7 +84,7 @@ def _smollm2_folder() -> Path:
 def _convert_gguf(file: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        with _quiet():
+        with quiet():
             tokenizer = _AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
             quantised = _AutoModel.from_pretrained(
                 file.parent, gguf_file=file.name, dtype=torch.float32
@@ -107,7 +107,7 @@ def _convert_gguf(file: Path, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep progress bars and load reports off the terminal."""
     verbosity = _logging.get_verbosity()
     bars = _logging.is_progress_bar_enabled()

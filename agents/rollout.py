@@ -126,6 +126,8 @@ def collect(
             free = _take_in(batch, policy, playing, ready, done)
             _begin(envs, free, waiting, playing)
             continue
+        # The order of arrival is left to chance; rounding may depend on a row's place.
+        ready.sort(key=lambda env_id: playing[env_id].index)
         completions = policy.generate(
             [playing[env_id].context for env_id in ready],
             None if seed is None else [_drawn(playing[env_id]) for env_id in ready],
