@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import contextlib
+import os
 import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -25,29 +28,49 @@ _T = TypeVar("_T")
 
 _START_SECONDS = 30.0
 _GRACE_SECONDS = 20.0
+_MAX_HEAD_BYTES = 64 * 1024
+_MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _MAX_QUEUED_MESSAGES = 256
 _MAX_QUEUED_BYTES = 16 * 1024 * 1024
-_LIMIT_NAMES = frozenset({"", "cpu", "wall", "memory", "killed"})
+_LIMIT_NAMES = frozenset({"", "cpu", "wall", "memory"})
+
+
+class _Program:
+    """What the host knows of a started program."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.started = False
+        self.closed = False
+        self.messages: collections.deque[bytes] = collections.deque()
+        self.queued_bytes = 0
+        self.result: wire.Frame | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether as much is queued as may be before somebody receives."""
+        return len(self.messages) >= _MAX_QUEUED_MESSAGES or self.queued_bytes >= _MAX_QUEUED_BYTES
 
 
 class Connection(asyncio.Protocol):
     """The state machine of one connection: one request at a time, and messages of a program."""
 
     def __init__(self) -> None:
-        self._decoder = wire.Decoder()
+        self._decoder = wire.Decoder(self._admit)
         self._transport: asyncio.Transport | None = None
+        self._owner = os.getpid()
         self._number = 0
         self._expected: frozenset[int] = frozenset({wire.READY, wire.FAILED})
+        self._largest_body = 0
+        self._largest_result = 0
         self._answer: asyncio.Future[wire.Frame] = asyncio.get_running_loop().create_future()
+        self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._error: SandboxError | None = None
-        self._program_number = 0
-        self._program_result: asyncio.Future[wire.Frame] | None = None
-        self._messages: collections.deque[bytes] = collections.deque()
-        self._queued_bytes = 0
-        self._program_closed = False
-        self._arrival: asyncio.Future[None] | None = None
-        self._writable: asyncio.Future[None] | None = None
-        self._paused = False
+        self._program: _Program | None = None
+        # Set whenever something happened that a waiter of a program may be waiting for.
+        self._news = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
 
     # ---- asyncio's side -----------------------------------------------------------------------
 
@@ -70,71 +93,92 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The sandbox is gone."""
         self.fail(SandboxDiedError("the sandbox's connection ended"))
+        self._lost.set_result(None)
 
     def pause_writing(self) -> None:
         """The sandbox reads more slowly than the host writes."""
-        self._writable = asyncio.get_running_loop().create_future()
+        self._writable.clear()
 
     def resume_writing(self) -> None:
         """The sandbox has caught up."""
-        if self._writable is not None and not self._writable.done():
-            self._writable.set_result(None)
-        self._writable = None
+        self._writable.set()
 
     # ---- the state machine --------------------------------------------------------------------
 
+    def _admit(self, kind: int, number: int, head_length: int, body_length: int) -> None:
+        """Refuse a frame that may not come now before its bytes are waited for."""
+        running = number == self._program_number != 0
+        if kind == wire.FROM_PROGRAM and running:
+            largest = wire.MAX_MESSAGE_BYTES
+        elif kind == wire.RESULT and running:
+            largest = self._largest_result
+        elif kind == wire.PROGRAM_CLOSED and running:
+            largest = 0
+        elif kind in self._expected and number == self._number:
+            largest = self._largest_body
+        else:
+            raise wire.FrameError(f"a frame of kind {kind} came out of turn")
+        if head_length > _MAX_HEAD_BYTES or body_length > largest:
+            raise wire.FrameError(f"a frame of kind {kind} is larger than it may be")
+
     def _take(self, frame: wire.Frame) -> None:
-        if frame.kind in (wire.FROM_PROGRAM, wire.PROGRAM_CLOSED):
-            self._take_from_program(frame)
-        elif frame.kind == wire.RESULT and frame.number == self._program_number != 0:
-            if self._program_result is None or self._program_result.done():
-                raise wire.FrameError("a program ended twice")
-            self._program_result.set_result(frame)
-            self._program_closed = True
-            self._notify()
+        program = self._program
+        if program is not None and program.started and frame.number == program.number:
+            self._take_from_program(program, frame)
         elif (
             frame.kind in self._expected
             and frame.number == self._number
             and not self._answer.done()
         ):
             self._expected = frozenset()
+            if frame.kind == wire.STARTED and program is not None:
+                program.started = True
             self._answer.set_result(frame)
         else:
             raise wire.FrameError(f"a frame of kind {frame.kind} came out of turn")
 
-    def _take_from_program(self, frame: wire.Frame) -> None:
-        if frame.number != self._program_number or not frame.number or self._program_closed:
-            raise wire.FrameError("a message came without a program")
-        if frame.kind == wire.PROGRAM_CLOSED:
-            self._program_closed = True
-        else:
-            if len(frame.body) > wire.MAX_MESSAGE_BYTES:
-                raise wire.FrameError("a message is too large")
-            self._messages.append(frame.body)
-            self._queued_bytes += len(frame.body)
-            full = len(self._messages) >= _MAX_QUEUED_MESSAGES
-            if (full or self._queued_bytes >= _MAX_QUEUED_BYTES) and self._transport:
-                self._paused = True
+    def _take_from_program(self, program: _Program, frame: wire.Frame) -> None:
+        if program.result is not None:
+            raise wire.FrameError("a frame came from a program that had ended")
+        if frame.kind == wire.RESULT:
+            program.result = frame
+            program.closed = True
+        elif frame.kind == wire.PROGRAM_CLOSED and not program.closed:
+            program.closed = True
+        elif frame.kind == wire.FROM_PROGRAM and not program.closed:
+            program.messages.append(frame.body)
+            program.queued_bytes += len(frame.body)
+            if program.full and self._transport is not None:
                 self._transport.pause_reading()
-        self._notify()
-
-    def _notify(self) -> None:
-        if self._arrival is not None and not self._arrival.done():
-            self._arrival.set_result(None)
+        else:
+            raise wire.FrameError(f"a program's frame of kind {frame.kind} came out of turn")
+        self._news.set()
 
     def fail(self, error: SandboxError) -> None:
         """End the connection; every waiter, now and later, gets the error."""
         if self._error is None:
             self._error = error
         if self._transport is not None:
-            self._transport.abort()
-        for future in (self._answer, self._program_result):
-            if future is not None and not future.done():
-                future.set_exception(self._error)
-                # Nobody may be waiting for it, which is no fault.
-                future.exception()
-        self._notify()
-        self.resume_writing()
+            self._hang_up(self._transport)
+        if not self._answer.done():
+            self._answer.set_exception(self._error)
+            # Nobody may be waiting for it, which is no fault.
+            self._answer.exception()
+        self._news.set()
+        self._writable.set()
+
+    def _hang_up(self, transport: asyncio.Transport) -> None:
+        # A fork of this process has the socket, too: closing alone would not reach the sandbox. In
+        # the fork itself the sandbox is the parent's.
+        if not transport.is_closing() and self._owner == os.getpid():
+            with contextlib.suppress(OSError):
+                transport.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+        transport.abort()
+
+    async def close(self) -> None:
+        """End the connection and wait until its socket is closed."""
+        self.fail(SandboxDiedError("the sandbox has been closed"))
+        await asyncio.shield(self._lost)
 
     def _check(self) -> asyncio.Transport:
         if self._error is not None or self._transport is None:
@@ -146,8 +190,7 @@ class Connection(asyncio.Protocol):
         async with asyncio.timeout(_START_SECONDS):
             frame = await self._answer
         if frame.kind == wire.FAILED:
-            reason = frame.head.get("reason")
-            raise SandboxStartError(f"the sandbox did not come up: {str(reason)[:500]}")
+            raise SandboxStartError(f"the sandbox did not come up: {_reason(frame)}")
 
     async def request(
         self,
@@ -156,81 +199,100 @@ class Connection(asyncio.Protocol):
         body: bytes,
         expected: frozenset[int],
         seconds: float,
+        largest_body: int,
     ) -> wire.Frame:
-        """Send a request and wait for its answer."""
+        """Send a request and wait for its answer.
+
+        Raises:
+            ValueError: The request is too large for one frame.
+            SandboxError: The sandbox failed, or another call waits for its answer.
+        """
         transport = self._check()
         if self._expected:
-            raise RuntimeError("a sandbox answers one call at a time")
-        data = wire.encode(wire.Frame(kind, self._number + 1, head, body))
+            raise RuntimeError(
+                "a sandbox answers one call at a time: await the one under way first"
+            )
+        if self._program is not None and self._program.result is None:
+            raise RuntimeError(
+                "a started program still runs in this sandbox: wait for it or kill it"
+            )
+        try:
+            data = wire.encode(wire.Frame(kind, self._number + 1, head, body))
+        except wire.FrameError as error:
+            raise ValueError(f"the request is too large for one frame: {error}") from None
         self._number += 1
         self._expected = expected
         self._answer = asyncio.get_running_loop().create_future()
-        if kind == wire.START:
-            self._program_number = self._number
-            self._program_result = asyncio.get_running_loop().create_future()
-            self._program_closed = False
-            self._messages.clear()
-            self._queued_bytes = 0
+        self._program = _Program(self._number) if kind == wire.START else None
+        transport.resume_reading()
         transport.write(data)
         try:
             async with asyncio.timeout(seconds):
-                return await self._answer
+                frame = await self._answer
         except TimeoutError:
             self.fail(SandboxDiedError(f"the guest did not answer within {seconds:.0f} s"))
             raise SandboxDiedError(f"the guest did not answer within {seconds:.0f} s") from None
         except asyncio.CancelledError:
             self.fail(SandboxDiedError("the call was cancelled, which closes the sandbox"))
             raise
+        if frame.kind == wire.REFUSED:
+            self._program = None
+        return frame
 
-    async def send_message(self, number: int, message: bytes) -> None:
-        """Send a message to the running program."""
+    # ---- a program with messages --------------------------------------------------------------
+
+    @property
+    def program(self) -> _Program | None:
+        """The program that was started last, until another request is made."""
+        return self._program
+
+    async def send_message(self, program: _Program, message: bytes) -> None:
+        """Send a message to a program. Nothing happens when it has ended."""
         transport = self._check()
-        transport.write(wire.encode(wire.Frame(wire.TO_PROGRAM, number, {}, message)))
-        if self._writable is not None:
-            await asyncio.shield(self._writable)
+        if program.result is None:
+            transport.write(wire.encode(wire.Frame(wire.TO_PROGRAM, program.number, {}, message)))
+            await self._writable.wait()
 
-    async def receive_message(self) -> bytes | None:
-        """Return the next message of the program, or None when there will be none."""
-        while not self._messages:
-            if self._error is not None:
-                self._check()
-            if self._program_closed:
+    async def receive_message(self, program: _Program) -> bytes | None:
+        """Return the next message of a program, or None when there will be none."""
+        while not program.messages:
+            if program.closed:
                 return None
-            self._arrival = asyncio.get_running_loop().create_future()
-            await self._arrival
-        message = self._messages.popleft()
-        self._queued_bytes -= len(message)
-        if self._paused and self._transport is not None and self._error is None:
-            self._paused = False
+            await self._next_news()
+        message = program.messages.popleft()
+        program.queued_bytes -= len(message)
+        if self._transport is not None and not program.full:
             self._transport.resume_reading()
         return message
 
-    async def program_result(self) -> wire.Frame:
-        """Wait for the program's end, throwing away messages that nobody has received."""
-        assert self._program_result is not None  # noqa: S101
-        while not self._program_result.done():
-            await self.receive_message()
-            if self._program_closed and not self._messages:
-                break
-        return await asyncio.shield(self._program_result)
+    async def program_result(self, program: _Program) -> wire.Frame:
+        """Wait for a program's end, throwing away messages that nobody has received."""
+        while program.result is None:
+            if program.messages:
+                await self.receive_message(program)
+            else:
+                await self._next_news()
+        return program.result
 
-    def send_kill(self, number: int) -> None:
-        """Ask for the program's end."""
-        self._check().write(wire.encode(wire.Frame(wire.KILL, number, {}, b"")))
+    async def _next_news(self) -> None:
+        if self._error is not None:
+            raise self._error
+        self._news.clear()
+        await self._news.wait()
 
-    @property
-    def open(self) -> bool:
-        """Whether the sandbox is there, as far as is known."""
-        return self._error is None
+    def send_kill(self, program: _Program) -> None:
+        """Ask for a program's end."""
+        self._check().write(wire.encode(wire.Frame(wire.KILL, program.number, {}, b"")))
 
 
 class NamespaceProcess:
     """A program with a message channel; see `execgym.sandbox.Process`."""
 
-    def __init__(self, connection: Connection, number: int, limits: Limits) -> None:
+    def __init__(self, connection: Connection, program: _Program, limits: Limits) -> None:
         self._connection = connection
-        self._number = number
+        self._program = program
         self._limits = limits
+        self._started = time.monotonic()
         self._result: CommandResult | None = None
 
     async def send(self, message: bytes) -> None:
@@ -239,34 +301,35 @@ class NamespaceProcess:
             raise ValueError(
                 f"a message has at most {wire.MAX_MESSAGE_BYTES} bytes, not {len(message)}"
             )
-        if self._result is None:
-            await self._connection.send_message(self._number, message)
+        if self._program.result is None:
+            await self._connection.send_message(self._program, message)
 
     async def receive(self) -> bytes | None:
         """Return the next message, or None when the program ended or closed the channel."""
-        if self._result is not None:
-            return None
-        return await self._connection.receive_message()
+        return await self._connection.receive_message(self._program)
 
     async def wait(self) -> CommandResult:
-        """Wait for the program to end."""
+        """Wait for the program to end. Messages that nobody has received are thrown away."""
+        spent = time.monotonic() - self._started
+        return await self._end(max(0.0, self._limits.wall_seconds - spent) + _GRACE_SECONDS)
+
+    async def kill(self) -> CommandResult:
+        """End the program now, if it still runs, and return how it ended."""
+        if self._program.result is None:
+            self._connection.send_kill(self._program)
+        return await self._end(_GRACE_SECONDS)
+
+    async def _end(self, seconds: float) -> CommandResult:
         if self._result is None:
-            seconds = self._limits.wall_seconds + _GRACE_SECONDS
             try:
                 async with asyncio.timeout(seconds):
-                    frame = await self._connection.program_result()
+                    frame = await self._connection.program_result(self._program)
             except TimeoutError:
                 error = SandboxDiedError(f"the program did not end within {seconds:.0f} s")
                 self._connection.fail(error)
                 raise error from None
             self._result = _checked(self._connection, read_result, frame, self._limits)
         return self._result
-
-    async def kill(self) -> CommandResult:
-        """End the program now, if it still runs, and return how it ended."""
-        if self._result is None:
-            self._connection.send_kill(self._number)
-        return await self.wait()
 
 
 class NamespaceSandbox:
@@ -332,7 +395,7 @@ class NamespaceSandbox:
             "what": "command",
             "argv": [_checked_text(argument, "argument") for argument in argv],
             "env": {
-                _checked_text(name, "variable"): _checked_text(value, "variable")
+                _checked_name(name): _checked_text(value, "variable")
                 for name, value in (env or {}).items()
             },
             "code_length": 0,
@@ -350,7 +413,9 @@ class NamespaceSandbox:
         frame = await self._request(wire.START, head, source, expected)
         if frame.kind == wire.REFUSED:
             raise SandboxError(f"the program could not be started: {_reason(frame)}")
-        return NamespaceProcess(self._connection, frame.number, limits)
+        program = self._connection.program
+        assert program is not None  # noqa: S101
+        return NamespaceProcess(self._connection, program, limits)
 
     async def write_file(self, path: str, data: bytes) -> None:
         """Write a file below `/workspace`, making its parents."""
@@ -377,16 +442,15 @@ class NamespaceSandbox:
 
     async def freeze(self) -> None:
         """Kill every process in the sandbox but PID 1. Files can still be read."""
-        await self._request(wire.FREEZE, {}, b"", frozenset({wire.DONE}))
+        await self._ask(wire.FREEZE)
 
     async def stats(self) -> SandboxStats:
         """Return what the sandbox uses now."""
-        frame = await self._request(wire.STATS, {}, b"", frozenset({wire.DONE}))
-        return _checked(self._connection, _read_stats, frame)
+        return _checked(self._connection, _read_stats, await self._ask(wire.STATS))
 
     async def close(self) -> None:
         """Destroy the sandbox. Closing twice is fine."""
-        self._connection.fail(SandboxDiedError("the sandbox has been closed"))
+        await self._connection.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -406,6 +470,12 @@ class NamespaceSandbox:
         if frame.kind == wire.REFUSED:
             raise SandboxError(f"the command could not be started: {_reason(frame)}")
         return _checked(self._connection, read_result, frame, limits)
+
+    async def _ask(self, kind: int) -> wire.Frame:
+        frame = await self._request(kind, {}, b"", _DONE_OR_REFUSED)
+        if frame.kind == wire.REFUSED:
+            raise SandboxError(f"the guest could not answer: {_reason(frame)}")
+        return frame
 
     async def _file_request(
         self, kind: int, path: str, head: dict[str, Any], body: bytes
@@ -551,6 +621,12 @@ def _checked_text(text: str, what: str) -> str:
     except UnicodeEncodeError:
         raise ValueError(f"the {what} {text[:80]!r} has a lone surrogate") from None
     return text
+
+
+def _checked_name(name: str) -> str:
+    if not name or "=" in name:
+        raise ValueError(f"the variable's name {name[:80]!r} is empty or holds '='")
+    return _checked_text(name, "variable")
 
 
 def _limits_head(limits: Limits) -> dict[str, Any]:

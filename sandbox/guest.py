@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import gc
 import linecache
 import os
 import resource
@@ -34,6 +35,13 @@ MAX_LISTED_FILES = 8192
 _POLL_MS = 100
 _PIPE_CHUNK = 64 * 1024
 _HIGH_WATER = 1024 * 1024
+# The host's messages are held until the program takes them; a kill comes behind them.
+_INCOMING_HIGH_WATER = 64 * 1024 * 1024
+# All processes together, against the limit of one.
+_MEMORY_FACTOR = 2
+_PAGE_BYTES = resource.getpagesize()
+_TICKS = os.sysconf("SC_CLK_TCK")
+_RESERVED_BYTES = 16 * 1024 * 1024 * 1024
 
 
 def set_up(config: dict[str, Any]) -> None:
@@ -50,7 +58,8 @@ def set_up(config: dict[str, Any]) -> None:
     for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):
         os.mkdir("/sandbox/" + name)
         kernel.bind("/sandbox/" + name, target)
-    kernel.mount("proc", "/proc", "proc", flags | kernel.MS_NOEXEC)
+    # Read-only: a process may not even change its own standing with the OOM killer.
+    kernel.mount("proc", "/proc", "proc", flags | kernel.MS_NOEXEC | kernel.MS_RDONLY)
     socket.sethostname("sandbox")
     kernel.raise_loopback()
     os.chdir(WORKSPACE)
@@ -100,6 +109,7 @@ class Program:
         self.stdout = Capture(self.limits["output_bytes"])
         self.stderr = Capture(self.limits["output_bytes"])
         code, self.stdin = body[: head["code_length"]], body[head["code_length"] :]
+        self.pid = self.pidfd = -1
         stdin_read, self.stdin_fd = os.pipe()
         self.stdout_fd, stdout_write = os.pipe()
         self.stderr_fd, stderr_write = os.pipe()
@@ -111,18 +121,26 @@ class Program:
         self.incoming = bytearray()
         self.outgoing = bytearray()
         self.limit = ""
+        self.stopped = False
         self.status = -1
         self._cpu_before = _children_cpu()
         self.started = time.monotonic()
         self.deadline = self.started + self.limits["wall_seconds"]
-        self.pid = os.fork()
-        if self.pid == 0:
-            channel_fd = theirs.fileno() if theirs is not None else -1
-            _run_worker(head, code, (stdin_read, stdout_write, stderr_write), channel_fd)
-        for fd in (stdin_read, stdout_write, stderr_write):
-            os.close(fd)
-        if theirs is not None:
-            theirs.close()
+        self.memory_limit = _MEMORY_FACTOR * self.limits["memory_bytes"]
+        try:
+            self.pid = os.fork()
+            if self.pid == 0:
+                channel_fd = theirs.fileno() if theirs is not None else -1
+                _run_worker(head, code, (stdin_read, stdout_write, stderr_write), channel_fd)
+        except OSError:
+            for fd in (self.stdin_fd, self.stdout_fd, self.stderr_fd):
+                os.close(fd)
+            raise
+        finally:
+            for fd in (stdin_read, stdout_write, stderr_write):
+                os.close(fd)
+            if theirs is not None:
+                theirs.close()
         for fd in (self.stdin_fd, self.stdout_fd, self.stderr_fd):
             os.set_blocking(fd, False)
         self.pidfd = kernel.pidfd_open(self.pid)
@@ -169,21 +187,15 @@ class Program:
         """Return the limit that has been reached, or nothing."""
         if time.monotonic() >= self.deadline:
             return "wall"
-        if self.cpu_seconds() > self.limits["cpu_seconds"]:
+        live_cpu, resident = _usage_of_live()
+        # Of a program that has ended, its parent has the time: PID 1 or a live process.
+        if live_cpu + _children_cpu() - self._cpu_before > self.limits["cpu_seconds"]:
             return "cpu"
+        # Resident sizes count a shared page once a process, so the exact size is only asked for
+        # where their sum is too large.
+        if resident > self.memory_limit and _proportional_bytes() > self.memory_limit:
+            return "memory"
         return ""
-
-    def cpu_seconds(self) -> float:
-        """CPU time so far of every process that the program has made, in seconds."""
-        live = 0.0
-        for name in os.listdir("/proc"):
-            if name.isdigit() and name != "1":
-                try:
-                    # The clock id of another process's CPU clock; see clock_getcpuclockid(3).
-                    live += time.clock_gettime((~int(name) << 3) | 2)
-                except OSError:
-                    continue
-        return live + _children_cpu() - self._cpu_before
 
     def finish(self) -> None:
         """End every process of the sandbox but this one, and close the pipes."""
@@ -215,8 +227,9 @@ class Program:
         """Return the head and the body of the answer."""
         number = os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else 0
         code = 128 + number if number else os.WEXITSTATUS(self.status)
-        if not self.limit and number in (signal.SIGXCPU,):
-            self.limit = "cpu"
+        if number in (signal.SIGXCPU, signal.SIGKILL) and not self.limit and not self.stopped:
+            # The kernel's own limit on one process may come before the next look at all of them.
+            self.limit = "cpu" if self.cpu_total > self.limits["cpu_seconds"] else ""
         out, err = self.stdout.kept(), self.stderr.kept()
         head = {
             "exit_code": code,
@@ -306,7 +319,7 @@ class Guest:
         """Wait for one of the running program's events and handle what is ready."""
         poll = select.poll()
         events = select.POLLOUT if self._output else 0
-        if len(program.incoming) < _HIGH_WATER:
+        if len(program.incoming) < _INCOMING_HIGH_WATER:
             events |= select.POLLIN
         poll.register(self._connection, events)
         poll.register(program.pidfd, select.POLLIN)
@@ -326,16 +339,18 @@ class Guest:
                 ended = True
             elif fd == self._connection.fileno():
                 self._receive()
-                self._take_messages(program)
+                self._take_frames(program)
             elif fd == program.stdin_fd:
                 program.feed_stdin()
             elif program.channel is not None and fd == program.channel.fileno():
                 self._relay(program)
             elif fd in (program.stdout_fd, program.stderr_fd):
                 program.drain(fd)
-        if not ended and not program.limit:
-            program.limit = program.over_limit() if self._time_to_check() else ""
-        if ended or program.limit:
+        if self._program is None:
+            return
+        if not ended and not program.stopped and self._time_to_check():
+            program.limit = program.over_limit()
+        if ended or program.stopped or program.limit:
             self._end(program)
 
     _next_check = 0.0
@@ -348,15 +363,25 @@ class Guest:
         _reap_orphans(self._program)
         return True
 
-    def _take_messages(self, program: Program) -> None:
-        while True:
+    def _take_frames(self, program: Program) -> None:
+        """Handle what the host sends while a program runs."""
+        while self._program is not None:
             frame = self._decoder.next_frame()
             if frame is None:
                 return
             if frame.kind == wire.TO_PROGRAM:
-                program.incoming += struct.pack(">I", len(frame.body)) + frame.body
+                if frame.number == program.number:
+                    program.incoming += struct.pack(">I", len(frame.body)) + frame.body
             elif frame.kind == wire.KILL:
-                program.limit = "killed"
+                program.stopped = program.stopped or frame.number == program.number
+            elif frame.kind in (wire.RUN, wire.START):
+                reason = "a program is running: wait for it or kill it first"
+                self.send(wire.REFUSED, frame.number, {"reason": reason})
+            else:
+                if frame.kind == wire.FREEZE:
+                    program.stopped = True
+                    self._end(program)
+                self._handle(frame)
 
     def _relay(self, program: Program) -> None:
         channel = program.channel
@@ -442,6 +467,55 @@ def _children_cpu() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+def _live_processes() -> list[str]:
+    return [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+
+
+def _usage_of_live() -> tuple[float, int]:
+    """Return CPU seconds, waited-for children included, and resident bytes of all but PID 1."""
+    ticks = pages = 0
+    for name in _live_processes():
+        try:
+            fd = os.open("/proc/%s/stat" % name, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                text = os.read(fd, 2048)
+            finally:
+                os.close(fd)
+        except OSError:
+            continue
+        # The name, in brackets, may hold anything. See proc(5) for the places of the rest.
+        fields = text[text.rindex(b")") + 2 :].split()
+        ticks += sum(int(field) for field in fields[11:15])
+        pages += int(fields[21])
+    return ticks / _TICKS, pages * _PAGE_BYTES
+
+
+def _proportional_bytes() -> int:
+    """Return the proportional set size of all processes but PID 1."""
+    total = 0
+    for name in _live_processes():
+        try:
+            total += _proportional_size(name)
+        except OSError:
+            continue
+    return total
+
+
+def _proportional_size(process: str) -> int:
+    try:
+        with open("/proc/%s/smaps_rollup" % process) as rollup:
+            for line in rollup:
+                if line.startswith("Pss:"):
+                    return int(line.split()[1]) * 1024
+        return 0
+    except PermissionError:
+        # A process that is not dumpable keeps it to itself: its resident size stands in, for PID 1
+        # without what it shares.
+        with open("/proc/%s/statm" % process) as statm:
+            size = [int(field) for field in statm.read().split()]
+        return (size[1] - (size[2] if process == "1" else 0)) * _PAGE_BYTES
+
+
 def _readable(fd: int) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -457,7 +531,7 @@ def _run_worker(
     """Become the program. Nothing of the guest is reachable from here on."""
     status = 1
     try:
-        _become_worker(head["limits"], pipes, channel)
+        _become_worker(head, pipes, channel)
         if head["what"] == "command":
             status = _exec_command(head)
         else:
@@ -468,7 +542,8 @@ def _run_worker(
         os._exit(status)
 
 
-def _become_worker(limits: dict[str, Any], pipes: tuple[int, int, int], channel: int) -> None:
+def _become_worker(head: dict[str, Any], pipes: tuple[int, int, int], channel: int) -> None:
+    limits = head["limits"]
     # Duplicated above every fd that is to be set, so that none is overwritten too early.
     high = [_duplicate_high(fd) for fd in pipes]
     high_channel = _duplicate_high(channel) if channel >= 0 else -1
@@ -476,30 +551,49 @@ def _become_worker(limits: dict[str, Any], pipes: tuple[int, int, int], channel:
         os.dup2(fd, target)
     if high_channel >= 0:
         os.dup2(high_channel, CHANNEL_FD, inheritable=False)
-        os.closerange(CHANNEL_FD + 1, 1 << 20)
+        kernel.close_from(CHANNEL_FD + 1)
     else:
-        os.closerange(CHANNEL_FD, 1 << 20)
+        kernel.close_from(CHANNEL_FD)
     os.setsid()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     cpu = int(limits["cpu_seconds"]) + 2
-    for kind, value in (
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_CPU, cpu),
-        (resource.RLIMIT_DATA, limits["memory_bytes"]),
-        (resource.RLIMIT_FSIZE, limits["file_bytes"]),
-        (resource.RLIMIT_MEMLOCK, 64 * 1024),
-        (resource.RLIMIT_MSGQUEUE, 64 * 1024),
-        (resource.RLIMIT_NOFILE, limits["open_files"]),
-        (resource.RLIMIT_NPROC, limits["processes"] + 1),
-        (resource.RLIMIT_RTPRIO, 0),
-        (resource.RLIMIT_SIGPENDING, 1024),
+    # The warm interpreter's own memory is not the program's.
+    data = limits["memory_bytes"] + (0 if head["what"] == "command" else _data_bytes())
+    for kind, soft, hard in (
+        # Reservations cost page tables, which nothing else counts.
+        (resource.RLIMIT_AS, data + _RESERVED_BYTES, data + _RESERVED_BYTES),
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_CPU, cpu, cpu + 1),
+        (resource.RLIMIT_DATA, data, data),
+        (resource.RLIMIT_FSIZE, limits["file_bytes"], limits["file_bytes"]),
+        (resource.RLIMIT_MEMLOCK, 64 * 1024, 64 * 1024),
+        (resource.RLIMIT_MSGQUEUE, 64 * 1024, 64 * 1024),
+        (resource.RLIMIT_NOFILE, limits["open_files"], limits["open_files"]),
+        (resource.RLIMIT_NPROC, limits["processes"] + 1, limits["processes"] + 1),
+        (resource.RLIMIT_RTPRIO, 0, 0),
+        (resource.RLIMIT_SIGPENDING, 1024, 1024),
+        (resource.RLIMIT_STACK, 8 << 20, max(8 << 20, limits["memory_bytes"])),
     ):
-        resource.setrlimit(kind, (value, value))
-    resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, limits["memory_bytes"]))
+        _limit(kind, soft, hard)
     kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, 0)
+
+
+def _limit(kind: int, soft: int, hard: int) -> None:
+    # No limit can be raised above the one that the host's user has.
+    _, ceiling = resource.getrlimit(kind)
+    if ceiling != resource.RLIM_INFINITY:
+        hard = min(hard, ceiling)
+        soft = min(soft, ceiling)
+    resource.setrlimit(kind, (soft, hard))
+
+
+def _data_bytes() -> int:
+    """Return the private writable memory of this process."""
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[5]) * _PAGE_BYTES
 
 
 def _duplicate_high(fd: int) -> int:
@@ -514,6 +608,8 @@ def _exec_command(head: dict[str, Any]) -> int:
         signal.signal(number, signal.SIG_DFL)
     argv = head["argv"]
     try:
+        if not argv[0]:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         os.execvpe(argv[0], argv, environment)
     except OSError as error:
         os.write(2, ("%s: %s\n" % (argv[0], error.strerror)).encode("utf-8", "surrogateescape"))
@@ -542,6 +638,15 @@ def _run_main(code: str, argv: list[str]) -> int:
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
+    except BaseException as error:
+        _report(error)
+    # As at the interpreter's own end: what only the program's names keep goes, so that files which
+    # nobody closed are written.
+    for name_of_global in list(main.__dict__):
+        if name_of_global != "__builtins__":
+            main.__dict__[name_of_global] = None
+    try:
+        gc.collect()
     except BaseException as error:
         _report(error)
     for stream in (sys.stdout, sys.stderr):
@@ -653,12 +758,21 @@ def _read(head: dict[str, Any], _: bytes) -> tuple[dict[str, Any], bytes]:
 def _list(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
     found: list[bytes] = []
     root = os.fsencode(WORKSPACE)
-    for folder, _, names in os.walk(root):
-        for name in names:
-            path = os.path.join(folder, name)
-            if stat.S_ISREG(os.lstat(path).st_mode):
-                found.append(path[len(root) + 1 :])
-                if len(found) >= MAX_LISTED_FILES:
+    pending = [b""]
+    while pending:
+        folder = pending.pop()
+        try:
+            entries = list(os.scandir(root + b"/" + folder))
+        except OSError:
+            # Closed to us, or so deep that no path names it: what is in it cannot be read either.
+            continue
+        for entry in entries:
+            path = folder + b"/" + entry.name if folder else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(path)
+            elif entry.is_file(follow_symlinks=False):
+                found.append(path)
+                if len(found) > MAX_LISTED_FILES:
                     raise OSError(errno.E2BIG, "more than %d files" % MAX_LISTED_FILES)
     return {}, b"\0".join(sorted(found))
 
@@ -673,22 +787,11 @@ def _freeze(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]
 
 
 def _stats(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
-    processes = [name for name in os.listdir("/proc") if name.isdigit()]
     used = os.statvfs("/sandbox")
-    memory = 0
-    for name in processes:
-        try:
-            with open("/proc/%s/smaps_rollup" % name) as rollup:
-                for line in rollup:
-                    if line.startswith("Pss:"):
-                        memory += int(line.split()[1]) * 1024
-        except OSError:
-            # PID 1's own is closed to it, since it is not dumpable: its resident size stands in.
-            with open("/proc/%s/statm" % name) as statm:
-                size = statm.read().split()
-            memory += (int(size[1]) - int(size[2])) * resource.getpagesize()
+    processes = _live_processes()
+    memory = _proportional_bytes() + _proportional_size("1")
     head = {
-        "processes": len(processes),
+        "processes": len(processes) + 1,
         "memory_bytes": memory,
         "workspace_bytes": (used.f_blocks - used.f_bfree) * used.f_frsize,
         "workspace_inodes": used.f_files - used.f_ffree,
