@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import resource
 import socket
 import struct
 
@@ -50,15 +51,18 @@ _IFF_UP_RUNNING = 0x41
 _CAPABILITY_VERSION_3 = 0x20080522
 
 MACHINE = os.uname().machine
-# (clone, pivot_root, capset, pidfd_open)
-_NUMBERS = {"x86_64": (56, 155, 126, 434), "aarch64": (220, 41, 91, 434)}
+# (clone, pivot_root, capset)
+_NUMBERS = {"x86_64": (56, 155, 126), "aarch64": (220, 41, 91)}
+# From 424 on the numbers are the same on every architecture.
+_PIDFD_OPEN = 434
+_CLOSE_RANGE = 436
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 _libc.prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
 
 
-def _numbers() -> tuple[int, int, int, int]:
+def _numbers() -> tuple[int, int, int]:
     if MACHINE not in _NUMBERS:
         raise OSError(f"no system call numbers are known for {MACHINE}")
     return _NUMBERS[MACHINE]
@@ -184,5 +188,42 @@ def raise_loopback() -> None:
 
 def pidfd_open(pid: int) -> int:
     """Return a file descriptor that becomes readable when the process ends."""
-    call = _libc.syscall(ctypes.c_long(_numbers()[3]), ctypes.c_int(pid), ctypes.c_uint(0))
+    call = _libc.syscall(ctypes.c_long(_PIDFD_OPEN), ctypes.c_int(pid), ctypes.c_uint(0))
     return _check(int(call), "pidfd_open")
+
+
+def close_from(first: int) -> None:
+    """Close every file descriptor from `first` on."""
+    arguments = (ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), ctypes.c_uint(0))
+    if _libc.syscall(ctypes.c_long(_CLOSE_RANGE), *arguments) < 0:
+        # Before Linux 5.9, one at a time, up to the limit.
+        os.closerange(first, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def enter_user_namespace(first_id: int, count: int) -> None:
+    """As root, become root of a user namespace whose ids are `count` unprivileged ones outside.
+
+    Only a process outside may write such a map, so a short-lived child does.
+    """
+    os.setgroups([])
+    gate_read, gate_write = os.pipe()
+    parent = os.getpid()
+    helper = os.fork()
+    if helper == 0:
+        try:
+            os.close(gate_write)
+            if os.read(gate_read, 1):
+                for kind in ("uid_map", "gid_map"):
+                    with open("/proc/%d/%s" % (parent, kind), "w") as table:
+                        table.write("0 %d %d" % (first_id, count))
+                os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(gate_read)
+    unshare(CLONE_NEWUSER)
+    os.write(gate_write, b"1")
+    os.close(gate_write)
+    if os.waitpid(helper, 0)[1] != 0:
+        raise OSError("the ids %d to %d could not be mapped" % (first_id, first_id + count - 1))
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)

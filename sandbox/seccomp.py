@@ -71,6 +71,9 @@ _DENIED: dict[str, tuple[int, int]] = {
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "migrate_pages": (256, 238),
+    # System V queues and semaphores are charged to nobody; shared memory stands below.
+    "msgget": (68, 186),
+    "semget": (64, 190),
     "modify_ldt": (154, -1),
     "mount": (165, 40),
     "mount_setattr": (442, 442),
@@ -118,6 +121,10 @@ _SOCKET = {"x86_64": 41, "aarch64": 198}
 _SOCKETPAIR = {"x86_64": 53, "aarch64": 199}
 _IOCTL = {"x86_64": 16, "aarch64": 29}
 _PRLIMIT64 = {"x86_64": 302, "aarch64": 261}
+_SETPRIORITY = {"x86_64": 141, "aarch64": 140}
+_IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
+# sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr
+_SCHEDULING = {"x86_64": (142, 144, 203, 314), "aarch64": (118, 119, 122, 274)}
 _MKNOD = {"x86_64": (133, 1), "aarch64": (-1, 0)}
 _MKNODAT = {"x86_64": (259, 2), "aarch64": (33, 2)}
 
@@ -126,6 +133,11 @@ _TERMINAL_INJECTION = (0x5412, 0x541C)
 _SOCKET_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 _SOCKET_TYPES = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET)
 _SOCKET_TYPE_MASK = 0xF
+# The default, AF_UNIX's own number, TCP and UDP: others would load kernel modules.
+_SOCKET_PROTOCOLS = (0, 1, socket.IPPROTO_TCP, socket.IPPROTO_UDP)
+_PRIO_PROCESS = 0
+_IOPRIO_WHO_PROCESS = 1
+_FIRST_PROCESS = 1
 _DEVICE_KINDS = (0x2000, 0x6000)
 _FILE_KIND_MASK = 0xF000
 
@@ -196,7 +208,7 @@ def _conditions(machine: str) -> list[_Line | str]:
 
     when(_CLONE[machine], [_load(0), (_ANY_BIT, "refused", "allowed", _NAMESPACE_FLAGS)])
     for number in (_SOCKET[machine], _SOCKETPAIR[machine]):
-        kind = f"kind {number}"
+        kind, protocol = f"kind {number}", f"protocol {number}"
         when(
             number,
             [
@@ -206,7 +218,11 @@ def _conditions(machine: str) -> list[_Line | str]:
                 kind,
                 _load(1),
                 (_AND, "", "", _SOCKET_TYPE_MASK),
-                *((_EQUAL, "allowed", "", allowed) for allowed in _SOCKET_TYPES),
+                *((_EQUAL, protocol, "", allowed) for allowed in _SOCKET_TYPES),
+                (_JUMP, "refused", "", 0),
+                protocol,
+                _load(2),
+                *((_EQUAL, "allowed", "", allowed) for allowed in _SOCKET_PROTOCOLS),
                 (_JUMP, "refused", "", 0),
             ],
         )
@@ -220,6 +236,22 @@ def _conditions(machine: str) -> list[_Line | str]:
     )
     # A process may see and set its own limits only: PID 1 has the same uid.
     when(_PRLIMIT64[machine], [_load(0), (_EQUAL, "allowed", "refused", 0)])
+    # Nor may it slow PID 1, which keeps the time.
+    for number, process in (
+        (_SETPRIORITY[machine], _PRIO_PROCESS),
+        (_IOPRIO_SET[machine], _IOPRIO_WHO_PROCESS),
+    ):
+        when(
+            number,
+            [
+                _load(0),
+                (_EQUAL, "", "refused", process),
+                _load(1),
+                (_EQUAL, "refused", "allowed", _FIRST_PROCESS),
+            ],
+        )
+    for number in _SCHEDULING[machine]:
+        when(number, [_load(0), (_EQUAL, "refused", "allowed", _FIRST_PROCESS)])
     for number, argument in (_MKNOD[machine], _MKNODAT[machine]):
         when(
             number,

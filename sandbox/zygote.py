@@ -25,9 +25,14 @@ from typing import Any, NoReturn
 
 from execgym.sandbox import guest, kernel, seccomp, wire
 
-MAX_SLOTS = 8192
+# As root, each zygote has a range of host ids to itself, told apart by its process number, between
+# 2^30 and 2^31, which no distribution hands out. Id 0 of the range is the zygote's own, the others
+# are its sandboxes'.
 _UID_BASE = 0x40000000
 _UID_RANGES = 0x20000
+_UIDS_EACH = 8192
+MAX_SLOTS = _UIDS_EACH - 1
+_PRELOAD_SECONDS = 300
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 CHANNEL_SOURCE = '''
@@ -76,8 +81,13 @@ def build_root(config: dict[str, Any]) -> NoReturn:
     A mount namespace is copied for every sandbox at a cost that grows with its mounts, so it has as
     few as will do.
     """
-    kernel.unshare(kernel.CLONE_NEWNS | (0 if config["root"] else kernel.CLONE_NEWUSER))
-    if not config["root"]:
+    os.umask(0o022)
+    root = os.geteuid() == 0 and _id_is_mapped(_UID_BASE + _UID_RANGES * _UIDS_EACH - 1)
+    # Where memory runs out, what runs in sandboxes goes before anything of the owner's. What a
+    # privileged process sets here, no process in a sandbox can lower.
+    _write("/proc/self/oom_score_adj", "1000")
+    kernel.unshare(kernel.CLONE_NEWNS | (0 if root else kernel.CLONE_NEWUSER))
+    if not root:
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", "0 %d 1" % config["uid"])
         _write("/proc/self/gid_map", "0 %d 1" % config["gid"])
@@ -114,6 +124,11 @@ def build_root(config: dict[str, Any]) -> NoReturn:
     for point in _mount_points():
         if not point.startswith(("/dev/", "/proc")):
             kernel.restrict(point, kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV)
+    if root:
+        # Neither the image's interpreter nor the template's modules get to run as the host's root.
+        kernel.enter_user_namespace(
+            _UID_BASE + (os.getpid() % _UID_RANGES) * _UIDS_EACH, _UIDS_EACH
+        )
     for fd in config["inherit"]:
         os.set_inheritable(fd, True)
     python = config["python"]
@@ -123,18 +138,19 @@ def build_root(config: dict[str, Any]) -> NoReturn:
 
 def serve(config: dict[str, Any], control: socket.socket) -> NoReturn:
     """Second stage: preload the template, then fork a sandbox for each request until the end."""
+    # An owner that has gone cannot stop an import that never ends.
+    signal.alarm(_PRELOAD_SECONDS)
     try:
         _preload(config)
-    except Exception as error:
+    except BaseException as error:
         reason = "%s: %s" % (type(error).__name__, error)
         control.send(json.dumps({"template_error": reason[:4000]}).encode())
         os._exit(1)
+    signal.alarm(0)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    # Where memory runs out, what runs in sandboxes goes before anything of the owner's.
-    _write("/proc/self/oom_score_adj", "1000")
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
@@ -142,7 +158,7 @@ def serve(config: dict[str, Any], control: socket.socket) -> NoReturn:
     gc.collect()
     gc.freeze()
     control.send(b'{"ready":true}')
-    Zygote(config, control).run()
+    Zygote(control).run()
 
 
 def _preload(config: dict[str, Any]) -> None:
@@ -171,8 +187,8 @@ def _add_module(name: str, source: str) -> None:
 class Zygote:
     """The server: requests in, sandboxes out, and the dead collected."""
 
-    def __init__(self, config: dict[str, Any], control: socket.socket) -> None:
-        self._root = config["root"]
+    def __init__(self, control: socket.socket) -> None:
+        self._own_uids = _id_is_mapped(MAX_SLOTS)
         self._control = control
         self._filter = seccomp.build_filter(kernel.MACHINE)
         self._epoll = select.epoll()
@@ -185,25 +201,24 @@ class Zygote:
         self._pid_by_fd: dict[int, int] = {}
         self._sandboxes: dict[int, tuple[socket.socket, int]] = {}
         self._free_slots = list(range(MAX_SLOTS - 1, -1, -1))
-        first = _UID_BASE + (os.getpid() % _UID_RANGES) * MAX_SLOTS
-        self._first_uid = first if self._root else 0
 
     def run(self) -> NoReturn:
         """Serve until the owner is gone."""
         self._epoll.register(self._control, select.EPOLLIN)
         self._epoll.register(self._wakeup, select.EPOLLIN)
         while True:
-            for fd, _ in self._epoll.poll():
-                if fd == self._control.fileno():
-                    self._take_request()
-                elif fd == self._wakeup.fileno():
-                    try:
-                        self._wakeup.recv(4096)
-                    except BlockingIOError:
-                        pass
-                    self._collect()
-                else:
-                    self._destroy(fd)
+            ready = {fd for fd, _ in self._epoll.poll()}
+            # Requests last: a new connection may get the number of one that has hung up.
+            for fd in ready - {self._control.fileno(), self._wakeup.fileno()}:
+                self._destroy(fd)
+            if self._wakeup.fileno() in ready:
+                try:
+                    self._wakeup.recv(4096)
+                except BlockingIOError:
+                    pass
+                self._collect()
+            if self._control.fileno() in ready:
+                self._take_request()
 
     def _take_request(self) -> None:
         size = array.array("i").itemsize
@@ -243,8 +258,8 @@ class Zygote:
         # Only the hang-up is of interest here: the guest reads the other duplicate.
         self._epoll.register(fd, select.EPOLLRDHUP)
         try:
-            uid = self._first_uid + slot if self._root else 0
-            if not self._root:
+            uid = slot + 1 if self._own_uids else 0
+            if not self._own_uids:
                 _write("/proc/%d/setgroups" % pid, "deny")
             _write("/proc/%d/uid_map" % pid, "%d %d 1" % (guest.UID, uid))
             _write("/proc/%d/gid_map" % pid, "%d %d 1" % (guest.UID, uid))
@@ -268,10 +283,10 @@ class Zygote:
             signal.signal(signal.SIGPIPE, signal.SIG_IGN)
             # Everyone else's connections were inherited: they must not stay open here.
             os.dup2(connection.fileno(), guest.CHANNEL_FD, inheritable=False)
-            os.closerange(guest.CHANNEL_FD + 1, 1 << 20)
+            kernel.close_from(guest.CHANNEL_FD + 1)
             connection.detach()
             request["filter"] = self._filter
-            request["may_set_groups"] = self._root
+            request["may_set_groups"] = self._own_uids
             guest.run(socket.socket(fileno=guest.CHANNEL_FD), request)
         finally:
             os._exit(1)
@@ -313,6 +328,12 @@ def _tell_failure(connection: socket.socket, reason: str) -> None:
 def _refuse(connection: socket.socket, reason: str) -> None:
     _tell_failure(connection, reason)
     connection.close()
+
+
+def _id_is_mapped(number: int) -> bool:
+    with open("/proc/self/uid_map") as table:
+        ranges = [[int(field) for field in line.split()] for line in table]
+    return any(first <= number < first + count for first, _, count in ranges)
 
 
 def _mount_points() -> list[str]:
