@@ -52,8 +52,8 @@ class TrainConfig:
         groups_per_step: Tasks a step.
         group_size: Episodes of each task.
         steps: Steps to make at most, counted from the beginning of the run.
-        seconds: Time of learning after which no new step begins, without the evaluations; 0 for
-            no limit. A run with a limit is not reproducible to the bit.
+        seconds: Time of learning, the warm start's included and the evaluations' not, after which no
+            new step begins; 0 for no limit. A run with a limit is not reproducible to the bit.
         learning_rate: See `GRPOConfig`.
         epochs: See `GRPOConfig`.
         advantage: See `GRPOConfig`.
@@ -117,7 +117,7 @@ class TrainReport:
         run_directory: Where it is written down.
         steps: Steps made, those before a resumption included.
         episodes: Training episodes played by this call.
-        learning_seconds: Time of the steps, those before a resumption included.
+        learning_seconds: Time of the warm start and the steps, those before a resumption included.
         evaluations: The evaluations in order: the pretrained model, the warm start where there was
             one, and those of the steps. Those before a resumption come without their episodes.
         training_success: Success rate of the training episodes of each step.
@@ -307,10 +307,12 @@ class _Run:
                 seed=config.seed,
             ),
         )
+        taken = time.monotonic() - started
+        self.seconds += taken
         self.console.print(
             f"warm start: {len(examples)} reference solutions x {config.warm_start_epochs}, "
             f"loss {losses[0]:.2f} to {losses[-1]:.2f} nats a token, "
-            f"{time.monotonic() - started:.0f} s"
+            f"{taken:.0f} s"
         )
 
     def _observation(self, task_id: str) -> str:
