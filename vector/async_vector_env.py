@@ -98,10 +98,11 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._loop = shared_loop()
         self._tasks: set[asyncio.Task[None]] = set()
-        # Guards the three below, which the event loop's thread fills.
+        # Guards what stands below it, which the event loop's thread fills.
         self._changed = threading.Condition()
         self._in_flight: set[int] = set()
         self._ready: dict[int, Outcome] = {}
+        self._wanted = 0
         self._errors: collections.Counter[str] = collections.Counter()
         self._steps = 0
         self._resets = 0
@@ -141,7 +142,7 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         mask = self._mask(own_options)
         if mask is None:
             with self._changed:
-                self._wait_for(lambda: not self._in_flight, None)
+                self._wait_for(len(self._in_flight) + len(self._ready), None)
                 self._ready = {}
         self._check_idle()
         chosen = range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist()
@@ -406,7 +407,7 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
                     "no env is working and no result waits: call send or send_reset before recv"
                 )
             wanted = min(min_envs, outstanding)
-            if not self._wait_for(lambda: len(self._ready) >= wanted, timeout):
+            if not self._wait_for(wanted, timeout):
                 raise TimeoutError(
                     f"{len(self._ready)} of {wanted} envs finished within {timeout} s; "
                     "a later recv has their results"
@@ -468,7 +469,9 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
                 self._errors[type(outcome.error).__name__] += 1
             self._in_flight.discard(request.env_id)
             self._ready[request.env_id] = outcome
-            self._changed.notify_all()
+            # To wake the caller for each of thousands of results would cost more than they do.
+            if len(self._ready) >= self._wanted:
+                self._changed.notify_all()
 
     async def _close_all(self) -> None:
         await _close_hosts(self._hosts, self._tasks)
@@ -477,19 +480,18 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         """Run requests of different envs and return their outcomes by env id."""
         self._dispatch(requests)
         with self._changed:
-            self._wait_for(lambda: not self._in_flight, None)
-            self._check_open()
+            self._wait_for(len(requests), None)
             self._raise_hopeless(self._ready.values())
             outcomes = [self._ready[request.env_id] for request in requests]
             self._ready = {}
         return outcomes
 
-    def _wait_for(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait, holding `_changed`, and return whether the condition holds."""
+    def _wait_for(self, count: int, timeout: float | None) -> bool:
+        """Wait, holding `_changed`, for so many results; return whether they are there."""
         deadline = math.inf if timeout is None else time.monotonic() + timeout
-        while not condition():
-            if self.closed:
-                raise VectorEnvClosedError("the vector env was closed while it was waited for")
+        self._wanted = count
+        while len(self._ready) < count:
+            self._check_open()
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 return False
@@ -524,6 +526,8 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         if isinstance(space, Unicode):
             return ""
         empty = create_empty_array(space, n=1)
+        if empty is None:
+            return space.sample()
         return next(iter(iterate(batch_space(space, 1), empty)))
 
     # ---- checks -------------------------------------------------------------------------------

@@ -111,6 +111,7 @@ class HostedEnv:
     ) -> None:
         self.env_id = env_id
         self.env = env_fn()
+        self._async_env = _as_async(self.env)
         self.over = True
         self._env_fn = env_fn
         self._threads = threads
@@ -130,21 +131,12 @@ class HostedEnv:
                 return Outcome(
                     env_id=self.env_id, kind=request.kind, observation=observation, info=info
                 )
-            observation, reward, terminated, truncated, info = await self._step(request.action)
+            outcome = await self._step(request)
         except BaseException as error:
             outcome = self._failed(request, error, placeholder)
             if request.kind is not RequestKind.STEP_AND_RESET:
                 return outcome
             return await self._begin_anew(outcome, placeholder)
-        outcome = Outcome(
-            env_id=self.env_id,
-            kind=request.kind,
-            observation=observation,
-            reward=float(reward),
-            terminated=bool(terminated),
-            truncated=bool(truncated),
-            info=info,
-        )
         if self.over and request.kind is RequestKind.STEP_AND_RESET:
             return await self._begin_anew(outcome, placeholder)
         return outcome
@@ -153,8 +145,8 @@ class HostedEnv:
         """Close the env. Its exceptions are logged."""
         self.over = True
         try:
-            if isinstance(self.env, AsyncEnv):
-                await self.env.aclose()
+            if self._async_env is not None:
+                await self._async_env.aclose()
             else:
                 await self._threads.run(self.env.close)
         except Exception:
@@ -182,26 +174,34 @@ class HostedEnv:
         own_options = None if options is None else dict(options)
         observation: Any
         info: dict[str, Any]
-        if isinstance(self.env, AsyncEnv):
-            observation, info = await self.env.areset(seed=seed, options=own_options)
+        if self._async_env is not None:
+            observation, info = await self._async_env.areset(seed=seed, options=own_options)
         else:
             observation, info = await self._threads.run(
                 lambda: self.env.reset(seed=seed, options=own_options)
             )
         self.over = False
         self._last_observation = observation
-        return observation, info
+        return observation, _checked(info)
 
-    async def _step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        result: tuple[Any, Any, Any, Any, dict[str, Any]]
-        if isinstance(self.env, AsyncEnv):
-            result = await self.env.astep(action)
+    async def _step(self, request: Request) -> Outcome:
+        if self._async_env is not None:
+            result = await self._async_env.astep(request.action)
         else:
-            result = await self._threads.run(lambda: self.env.step(action))
-        observation, _, terminated, truncated, _ = result
+            result = await self._threads.run(lambda: self.env.step(request.action))
+        observation, reward, terminated, truncated, info = result
+        outcome = Outcome(
+            env_id=self.env_id,
+            kind=request.kind,
+            observation=observation,
+            reward=float(reward),
+            terminated=bool(terminated),
+            truncated=bool(truncated),
+            info=_checked(info),
+        )
         self._last_observation = observation
-        self.over = bool(terminated or truncated)
-        return result
+        self.over = outcome.terminated or outcome.truncated
+        return outcome
 
     async def _rebuild(self) -> None:
         old = self.env
@@ -213,6 +213,7 @@ class HostedEnv:
             new.unwrapped._np_random = generator
             new.unwrapped._np_random_seed = old.unwrapped._np_random_seed
         self.env = new
+        self._async_env = _as_async(new)
         self._broken = False
 
     def _failed(
@@ -242,6 +243,16 @@ class HostedEnv:
         )
 
 
+def _checked(info: object) -> dict[str, Any]:
+    if not isinstance(info, dict):
+        raise TypeError(f"an env's info is a dict, not {type(info).__name__}")
+    return info
+
+
 def _message(error: BaseException) -> str:
     text = str(error)[:_MESSAGE_LENGTH]
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _as_async(env: gymnasium.Env[Any, Any]) -> AsyncEnv | None:
+    return env if isinstance(env, AsyncEnv) else None

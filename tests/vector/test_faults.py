@@ -82,6 +82,37 @@ def test_a_failing_env_is_told_in_its_batch(every_kind):
     envs.close()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "result",
+    [None, ("", 0.0, False, False), ("", "much", False, False, {}), ("", 0.0, False, False, [])],
+)
+def test_a_malformed_result_is_a_failure_of_that_env(every_kind, kind, result):
+    class Malformed(every_kind[kind]):
+        def advance(self, action):
+            return result if action == "malformed" else super().advance(action)
+
+    envs = AsyncVectorEnv([Malformed] * 2)
+    envs.reset(seed=1)
+    *_, truncations, _infos = envs.step(["malformed", "b"])
+    assert truncations.tolist() == [True, False]
+    envs.close()
+
+
+def test_an_env_of_arrays_fails_with_an_observation_of_its_space(every_kind):
+    class Broken(every_kind["box"]):
+        def reset(self, *, seed=None, options=None):
+            if seed == 1:
+                raise OSError("broken")
+            return super().reset(seed=seed)
+
+    envs = AsyncVectorEnv([Broken] * 2)
+    observations, infos = envs.reset(seed=[1, 2])
+    assert observations in envs.observation_space
+    assert infos["error"]["type"].tolist() == ["OSError", None]
+    envs.close()
+
+
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), StopIteration("end")])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_exception_of_an_env_ends_a_thread_or_the_loop(every_kind, kind, error):
