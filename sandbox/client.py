@@ -26,12 +26,16 @@ from execgym.sandbox.spec import Limits, SandboxSpec
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_START_SECONDS = 30.0
-_GRACE_SECONDS = 20.0
+# Generous, since they only end what has hung: a loaded machine makes everything slow.
+_START_SECONDS = 60.0
+_ANSWER_SECONDS = 60.0
+_GRACE_SECONDS = 30.0
 _MAX_HEAD_BYTES = 64 * 1024
+MAX_READ_BYTES = 32 * 1024 * 1024
 _MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _MAX_QUEUED_MESSAGES = 256
 _MAX_QUEUED_BYTES = 16 * 1024 * 1024
+_PROGRAM_BODIES = {wire.FROM_PROGRAM: wire.MAX_MESSAGE_BYTES, wire.PROGRAM_CLOSED: 0}
 _LIMIT_NAMES = frozenset({"", "cpu", "wall", "memory"})
 
 
@@ -62,7 +66,6 @@ class Connection(asyncio.Protocol):
         self._number = 0
         self._expected: frozenset[int] = frozenset({wire.READY, wire.FAILED})
         self._largest_body = 0
-        self._largest_result = 0
         self._answer: asyncio.Future[wire.Frame] = asyncio.get_running_loop().create_future()
         self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._error: SandboxError | None = None
@@ -107,13 +110,9 @@ class Connection(asyncio.Protocol):
 
     def _admit(self, kind: int, number: int, head_length: int, body_length: int) -> None:
         """Refuse a frame that may not come now before its bytes are waited for."""
-        running = number == self._program_number != 0
-        if kind == wire.FROM_PROGRAM and running:
-            largest = wire.MAX_MESSAGE_BYTES
-        elif kind == wire.RESULT and running:
-            largest = self._largest_result
-        elif kind == wire.PROGRAM_CLOSED and running:
-            largest = 0
+        program = self._program
+        if program is not None and program.started and number == program.number:
+            largest = _PROGRAM_BODIES.get(kind, self._largest_body)
         elif kind in self._expected and number == self._number:
             largest = self._largest_body
         else:
@@ -218,10 +217,14 @@ class Connection(asyncio.Protocol):
             )
         try:
             data = wire.encode(wire.Frame(kind, self._number + 1, head, body))
-        except wire.FrameError as error:
-            raise ValueError(f"the request is too large for one frame: {error}") from None
+        except wire.FrameError:
+            raise ValueError(
+                f"the request is too large: code, input and data have at most {wire.MAX_BODY_BYTES} bytes, "
+                f"arguments and variables {wire.MAX_HEAD_BYTES}"
+            ) from None
         self._number += 1
         self._expected = expected
+        self._largest_body = largest_body
         self._answer = asyncio.get_running_loop().create_future()
         self._program = _Program(self._number) if kind == wire.START else None
         transport.resume_reading()
@@ -410,7 +413,8 @@ class NamespaceSandbox:
         limits = limits or self._spec.limits
         head, source = _python_head(code, argv, limits)
         expected = frozenset({wire.STARTED, wire.REFUSED})
-        frame = await self._request(wire.START, head, source, expected)
+        largest = 2 * limits.output_bytes
+        frame = await self._request(wire.START, head, source, expected, largest_body=largest)
         if frame.kind == wire.REFUSED:
             raise SandboxError(f"the program could not be started: {_reason(frame)}")
         program = self._connection.program
@@ -423,22 +427,25 @@ class NamespaceSandbox:
             raise SandboxFileError(
                 f"{path}: {len(data)} bytes are more than the {wire.MAX_BODY_BYTES} of one write"
             )
-        await self._file_request(wire.WRITE, path, {}, data)
+        await self._file_request(wire.WRITE, path, {}, data, 0)
 
     async def read_file(self, path: str, *, max_bytes: int = 1024 * 1024) -> bytes:
         """Read a regular file below `/workspace` without following links."""
-        frame = await self._file_request(wire.READ, path, {"max_bytes": max_bytes}, b"")
-        if len(frame.body) > max_bytes:
-            raise self._violation("a file came back larger than was asked for")
-        return frame.body
+        if type(max_bytes) is not int or not 0 <= max_bytes <= MAX_READ_BYTES:
+            raise ValueError(
+                f"max_bytes must be a whole number from 0 to {MAX_READ_BYTES}, not {max_bytes!r}"
+            )
+        head = {"max_bytes": max_bytes}
+        return (await self._file_request(wire.READ, path, head, b"", max_bytes)).body
 
     async def list_files(self) -> tuple[str, ...]:
         """Return the sorted relative paths of regular files below `/workspace`."""
-        frame = await self._request(wire.LIST, {}, b"", _DONE_OR_REFUSED)
+        frame = await self._request(
+            wire.LIST, {}, b"", _DONE_OR_REFUSED, largest_body=wire.MAX_BODY_BYTES
+        )
         if frame.kind == wire.REFUSED:
             raise SandboxFileError(f"the files could not be listed: {_reason(frame)}")
-        names = frame.body.split(b"\0") if frame.body else []
-        return tuple(name.decode("utf-8", "surrogateescape") for name in names)
+        return _checked(self._connection, _read_names, frame)
 
     async def freeze(self) -> None:
         """Kill every process in the sandbox but PID 1. Files can still be read."""
@@ -466,7 +473,8 @@ class NamespaceSandbox:
     async def _run(self, head: dict[str, Any], body: bytes, limits: Limits) -> CommandResult:
         expected = frozenset({wire.RESULT, wire.REFUSED})
         seconds = limits.wall_seconds + _GRACE_SECONDS
-        frame = await self._request(wire.RUN, head, body, expected, seconds)
+        largest = 2 * limits.output_bytes
+        frame = await self._request(wire.RUN, head, body, expected, seconds, largest)
         if frame.kind == wire.REFUSED:
             raise SandboxError(f"the command could not be started: {_reason(frame)}")
         return _checked(self._connection, read_result, frame, limits)
@@ -478,11 +486,10 @@ class NamespaceSandbox:
         return frame
 
     async def _file_request(
-        self, kind: int, path: str, head: dict[str, Any], body: bytes
+        self, kind: int, path: str, head: dict[str, Any], body: bytes, largest_body: int
     ) -> wire.Frame:
-        frame = await self._request(
-            kind, {"path": checked_path(path), **head}, body, _DONE_OR_REFUSED
-        )
+        head = {"path": checked_path(path), **head}
+        frame = await self._request(kind, head, body, _DONE_OR_REFUSED, largest_body=largest_body)
         if frame.kind == wire.REFUSED:
             raise SandboxFileError(f"{path}: {_reason(frame)}")
         return frame
@@ -493,14 +500,10 @@ class NamespaceSandbox:
         head: dict[str, Any],
         body: bytes,
         expected: frozenset[int],
-        seconds: float = _START_SECONDS,
+        seconds: float = _ANSWER_SECONDS,
+        largest_body: int = 0,
     ) -> wire.Frame:
-        return await self._connection.request(kind, head, body, expected, seconds)
-
-    def _violation(self, what: str) -> ProtocolViolationError:
-        error = ProtocolViolationError(f"the guest broke the protocol: {what}")
-        self._connection.fail(error)
-        return error
+        return await self._connection.request(kind, head, body, expected, seconds, largest_body)
 
 
 _DONE_OR_REFUSED = frozenset({wire.DONE, wire.REFUSED})
@@ -554,6 +557,14 @@ def read_result(frame: wire.Frame, limits: Limits) -> CommandResult:
         wall_seconds=_seconds(head, "wall_seconds"),
         peak_memory_bytes=_whole(head, "peak_memory_bytes", 2**62),
     )
+
+
+def _read_names(frame: wire.Frame) -> tuple[str, ...]:
+    names = {name.decode("utf-8", "surrogateescape") for name in frame.body.split(b"\0") if name}
+    # Callers join these to folders of their own, so a guest that lies must not get out of them.
+    if any(part in ("", ".", "..") for name in names for part in name.split("/")):
+        raise wire.FrameError("a listed path leaves the workspace")
+    return tuple(sorted(names))
 
 
 def _read_stats(frame: wire.Frame) -> SandboxStats:
@@ -630,6 +641,11 @@ def _checked_name(name: str) -> str:
 
 
 def _limits_head(limits: Limits) -> dict[str, Any]:
+    if limits.output_bytes > _MAX_OUTPUT_BYTES:
+        raise ValueError(
+            f"Limits.output_bytes may be at most {_MAX_OUTPUT_BYTES}, not {limits.output_bytes}: "
+            "let the program write a file, and read that"
+        )
     return {
         "cpu_seconds": limits.cpu_seconds,
         "wall_seconds": limits.wall_seconds,

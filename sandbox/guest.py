@@ -30,15 +30,10 @@ from execgym.sandbox import kernel, wire
 WORKSPACE = "/workspace"
 UID = 1000
 CHANNEL_FD = 3
-MAX_READ_BYTES = 32 * 1024 * 1024
 MAX_LISTED_FILES = 8192
 _POLL_MS = 100
-_TICKS = os.sysconf("SC_CLK_TCK")
 _PIPE_CHUNK = 64 * 1024
 _HIGH_WATER = 1024 * 1024
-# A request to kill comes behind what the host has sent and the program has not read. The host sends
-# on when its buffer is empty, so this much leaves room for the largest message and the request.
-_INCOMING_HIGH_WATER = 3 * wire.MAX_MESSAGE_BYTES
 # The host's messages are held until the program takes them; a kill comes behind them.
 _INCOMING_HIGH_WATER = 64 * 1024 * 1024
 # All processes together, against the limit of one.
@@ -520,17 +515,6 @@ def _proportional_size(process: str) -> int:
         return (size[1] - (size[2] if process == "1" else 0)) * _PAGE_BYTES
 
 
-def _waited_cpu(pid: str) -> float:
-    """Return the CPU time of the children that a process has waited for, in seconds."""
-    fd = os.open("/proc/%s/stat" % pid, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        # The command's name comes second, in brackets, and may hold anything.
-        fields = os.read(fd, 4096).rpartition(b")")[2].split()
-    finally:
-        os.close(fd)
-    return (int(fields[13]) + int(fields[14])) / _TICKS
-
-
 def _readable(fd: int) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -752,7 +736,7 @@ def _read(head: dict[str, Any], _: bytes) -> tuple[dict[str, Any], bytes]:
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise OSError(errno.EINVAL, "not a regular file")
-            limit = min(head["max_bytes"], MAX_READ_BYTES)
+            limit = head["max_bytes"]
             parts = []
             left = limit + 1
             while left > 0:

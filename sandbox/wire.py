@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAGIC = 0x58473101
 HEADER = struct.Struct(">IBIII")
@@ -65,10 +68,16 @@ class Decoder:
 
     It holds at most one frame's bytes beyond what it was last fed, refuses a header before it waits
     for what the header promises, and raises nothing but `FrameError`.
+
+    Args:
+        admit: Called with each header's kind, number, head length and body length as soon as it
+            is there; raises `FrameError` where such a frame may not come now.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, admit: Callable[[int, int, int, int], None] | None = None) -> None:
         self._buffer = bytearray()
+        self._admit = admit
+        self._admitted = False
 
     def feed(self, data: bytes) -> None:
         """Take more bytes of the stream."""
@@ -84,6 +93,9 @@ class Decoder:
             raise FrameError("the header is not one of this protocol")
         if head_length > MAX_HEAD_BYTES or body_length > MAX_BODY_BYTES:
             raise FrameError("the header promises too much")
+        if self._admit is not None and not self._admitted:
+            self._admit(kind, number, head_length, body_length)
+            self._admitted = True
         end_of_head = HEADER.size + head_length
         end = end_of_head + body_length
         if len(buffer) < end:
@@ -93,6 +105,7 @@ class Decoder:
             head = _read_head(bytes(buffer[HEADER.size : end_of_head]))
         body = bytes(buffer[end_of_head:end])
         del buffer[:end]
+        self._admitted = False
         return Frame(kind, number, head, body)
 
 
