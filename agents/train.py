@@ -52,8 +52,8 @@ class TrainConfig:
         groups_per_step: Tasks a step.
         group_size: Episodes of each task.
         steps: Steps to make at most, counted from the beginning of the run.
-        seconds: Time of learning, the warm start's included and the evaluations' not, after which no
-            new step begins; 0 for no limit. A run with a limit is not reproducible to the bit.
+        seconds: Time of learning after which no new step begins, with the warm start and without
+            the evaluations; 0 for no limit. A run that it ends is not reproducible to the bit.
         learning_rate: See `GRPOConfig`.
         epochs: See `GRPOConfig`.
         advantage: See `GRPOConfig`.
