@@ -219,8 +219,8 @@ class Connection(asyncio.Protocol):
             data = wire.encode(wire.Frame(kind, self._number + 1, head, body))
         except wire.FrameError:
             raise ValueError(
-                f"the request is too large: code, input and data have at most {wire.MAX_BODY_BYTES} bytes, "
-                f"arguments and variables {wire.MAX_HEAD_BYTES}"
+                "the request is too large: its code, input and data have at most "
+                f"{wire.MAX_BODY_BYTES} bytes, its arguments and variables {wire.MAX_HEAD_BYTES}"
             ) from None
         self._number += 1
         self._expected = expected
