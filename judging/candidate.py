@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import dataclasses
 import functools
@@ -58,6 +59,7 @@ COMMON_MODULES = (
 
 _MESSAGE_LIMITS = CodecLimits(size_bytes=6 * 2**20)
 _BATCH_BYTES = 256 * 1024
+_QUICK_BYTES = 32 * 1024
 
 
 @functools.cache
@@ -159,13 +161,21 @@ class CandidateProcess:
         await self._process.send(encode(("calls", ((number, name, arguments, keywords),), 0.0)))
         return await self._answer(number, name)
 
-    async def call_all(self, calls: Sequence[Call], *, call_seconds: float = 0.0) -> list[Answer]:
+    async def call_all(
+        self,
+        calls: Sequence[Call],
+        *,
+        call_seconds: float = 0.0,
+        keep_unusable: bool = False,
+    ) -> list[Answer]:
         """Make calls in order and return their answers.
 
         Args:
             calls: The calls.
             call_seconds: CPU time after which a call raises TimeoutError, or 0 for none. It binds
                 trusted code only: a candidate could catch the exception.
+            keep_unusable: Whether a value that is refused is an answer like another. Otherwise the
+                first one ends it, so that a candidate cannot make the host read many such values.
 
         Raises:
             CandidateFailure: An answer is missing, or one cannot be.
@@ -182,7 +192,11 @@ class CandidateProcess:
             size += len(arguments) + len(keywords)
             if size > _BATCH_BYTES or index == len(calls) - 1:
                 await self._process.send(encode(("calls", tuple(batch), call_seconds)))
-                answers += [await self._answer(number, name) for number, name, _, _ in batch]
+                for number, name, _, _ in batch:
+                    answer = await self._answer(number, name)
+                    if answer.unusable and not keep_unusable:
+                        raise CandidateFailure(answer.unusable)
+                    answers.append(answer)
                 batch.clear()
                 size = 0
         return answers
@@ -220,8 +234,14 @@ class CandidateProcess:
             raise CandidateFailure("a message on the channel answers no call, or another one")
         kind, rest = message[0], message[2:]
         if kind == "value" and len(rest) == 1 and type(rest[0]) is bytes:
+            encoding = rest[0]
             try:
-                return Answer(value=decode(rest[0]), encoding=rest[0])
+                if len(encoding) > _QUICK_BYTES:
+                    # Reading a large value must not hold up everything else on the loop.
+                    value = await asyncio.to_thread(decode, encoding)
+                else:
+                    value = decode(encoding)
+                return Answer(value=value, encoding=encoding)
             except CodecError as error:
                 return Answer(unusable=f"a returned value is refused: {error}")
         if kind == "raised" and len(rest) == 1:

@@ -108,12 +108,14 @@ def _answer(
 
 def _encode(value: Any) -> bytes:
     try:
-        return codec.encode(value, ANSWER_LIMITS)
-    except codec.EncodeError:
+        return bytes(codec.encode(value, ANSWER_LIMITS))
+    except codec.EncodeError as error:
+        if "is not plain data" not in str(error):
+            raise
         plain = _plain(value)
         if plain is value:
             raise
-        return codec.encode(plain, ANSWER_LIMITS)
+        return bytes(codec.encode(plain, ANSWER_LIMITS))
 
 
 def _plain(value: Any) -> Any:

@@ -319,7 +319,7 @@ def test_code_that_does_not_load_leaves_no_sandbox_of_the_judge():
         check("raise ValueError")
 
 
-# ---- sources --------------------------------------------------------------------------------------
+# ---- sources -----------------------------------------------------------------------------------
 
 
 def test_a_source_is_utf_8_text_that_is_not_empty():
