@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import collections
-import contextlib
 import inspect
-import itertools
-import math
-import threading
-import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -19,10 +12,18 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
-from execgym.envs.core import HOPELESS
 from execgym.envs.errors import EnvError
 from execgym.envs.spaces import Unicode
-from execgym.sandbox import run_sync, shared_loop
+from execgym.sandbox import run_sync
+from execgym.vector.arguments import (
+    check_actions,
+    check_count,
+    check_ids,
+    check_length,
+    check_seeds,
+    spread_seeds,
+    take_mask,
+)
 from execgym.vector.batch import Batch, Statistics
 from execgym.vector.errors import (
     EnvInFlightError,
@@ -31,7 +32,8 @@ from execgym.vector.errors import (
     NothingInFlightError,
     VectorEnvClosedError,
 )
-from execgym.vector.hosted_env import HostedEnv, Outcome, Request, RequestKind
+from execgym.vector.flights import Flights
+from execgym.vector.hosted_env import CLOSE_SECONDS, HostedEnv, Outcome, Request, RequestKind
 from execgym.vector.infos import merge_infos
 from execgym.vector.run_slots import RunSlots
 from execgym.vector.threads import DaemonThreads
@@ -82,11 +84,9 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         if not env_fns:
             raise InvalidRequestError("a vector env needs at least one env_fn")
-        self._slots = RunSlots(run_slots)
-        self._threads = DaemonThreads(self._slots.count)
-        self._hosts = [
-            HostedEnv(index, env_fn, self._threads) for index, env_fn in enumerate(env_fns)
-        ]
+        slots = RunSlots(run_slots)
+        threads = DaemonThreads(slots.count)
+        self._hosts = [HostedEnv(index, env_fn, threads) for index, env_fn in enumerate(env_fns)]
         self.num_envs = len(self._hosts)
         first = self._hosts[0].env
         self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
@@ -96,17 +96,7 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self._check_spaces()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._loop = shared_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
-        # Guards what stands below it, which the event loop's thread fills.
-        self._changed = threading.Condition()
-        self._in_flight: set[int] = set()
-        self._ready: dict[int, Outcome] = {}
-        self._wanted = 0
-        self._errors: collections.Counter[str] = collections.Counter()
-        self._steps = 0
-        self._resets = 0
-        self._hopeless_raised = False
+        self._flights = Flights(self._hosts, slots, threads, self._placeholder)
         self._observations: list[Any] = [None] * self.num_envs
         self.closed = False
 
@@ -137,13 +127,11 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             InvalidRequestError: The mask or the number of seeds is wrong.
         """
         self._check_open()
-        seeds = self._seeds(seed)
+        seeds = spread_seeds(seed, self.num_envs)
         own_options = None if options is None else dict(options)
-        mask = self._mask(own_options)
+        mask = take_mask(own_options, self.num_envs)
         if mask is None:
-            with self._changed:
-                self._wait_for(len(self._in_flight) + len(self._ready), None)
-                self._ready = {}
+            self._flights.drop()
         self._check_idle()
         chosen = range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist()
         never_reset = [
@@ -254,7 +242,7 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self._check_idle()
         if not isinstance(values, list | tuple):
             values = [values] * self.num_envs
-        self._check_length("values", values, self.num_envs)
+        check_length("values", values, self.num_envs)
         for host, value in zip(self._hosts, values, strict=True):
             host.env.set_wrapper_attr(name, value)
 
@@ -272,27 +260,19 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         """The seed of each env's generator."""
         return self.get_attr("np_random_seed")
 
-    def close_extras(self, *, timeout: float = 10.0) -> None:
+    def close_extras(self, *, timeout: float = CLOSE_SECONDS) -> None:
         """Cancel what is in flight and close every env. `close` calls it once.
 
         Args:
             timeout: Seconds after which envs that are not closed yet are left to themselves.
         """
-        with contextlib.suppress(TimeoutError):
-            run_sync(asyncio.wait_for(self._close_all(), timeout))
-        self._threads.close()
-        with self._changed:
-            self.closed = True
-            self._in_flight.clear()
-            self._ready = {}
-            self._changed.notify_all()
+        self._flights.close(timeout)
+        self.closed = True
 
     def __del__(self) -> None:
         # The garbage collector may run this on the event loop's own thread, so nothing waits here.
-        if not self.closed and self._loop.is_running():
-            hosts, tasks, threads = self._hosts, self._tasks, self._threads
-            closing = _close_hosts(hosts, tasks)
-            self._loop.call_soon_threadsafe(_begin, self._loop, closing, threads)
+        if not self.closed:
+            self._flights.close_later(CLOSE_SECONDS)
 
     # ---- EnvPool's face -----------------------------------------------------------------------
 
@@ -313,18 +293,15 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             TypeError: The envs take text and an action is no `str`.
         """
         self._check_open()
-        ids = self._ids(env_ids)
-        if isinstance(actions, str):
-            raise InvalidRequestError("actions is one str an env, not one str")
-        self._check_length("actions", actions, len(ids))
-        self._check_text(actions, ids)
+        ids = check_ids(env_ids, self.num_envs)
+        check_actions(actions, ids, self.single_action_space)
         for index in ids:
             self._check_not_in_flight(index)
             if self._hosts[index].over:
                 raise EpisodeOverError(
                     f"env {index} has no running episode: call send_reset([{index}]) first"
                 )
-        self._dispatch(
+        self._flights.send(
             [
                 Request(env_id=index, kind=RequestKind.STEP, action=action)
                 for index, action in zip(ids, actions, strict=True)
@@ -354,20 +331,19 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             InvalidRequestError: The ids or the lengths are wrong.
         """
         self._check_open()
-        ids = self._ids(env_ids)
-        each_seed: Sequence[int | None] = [None] * len(ids) if seeds is None else seeds
-        self._check_length("seeds", each_seed, len(ids))
-        self._check_seeds(each_seed)
+        ids = check_ids(env_ids, self.num_envs)
+        check_length("seeds", [None] * len(ids) if seeds is None else seeds, len(ids))
+        each_seed = check_seeds([None] * len(ids) if seeds is None else seeds)
         each_options: Sequence[Mapping[str, Any] | None]
         if options is None or isinstance(options, Mapping):
             each_options = [options] * len(ids)
         else:
             each_options = options
-        self._check_length("options", each_options, len(ids))
+        check_length("options", each_options, len(ids))
         for index, own_options in zip(ids, each_options, strict=True):
             self._check_not_in_flight(index)
             self._check_options([index], own_options)
-        self._dispatch(
+        self._flights.send(
             [
                 Request(env_id=index, kind=RequestKind.RESET, seed=seed, options=own_options)
                 for index, seed, own_options in zip(ids, each_seed, each_options, strict=True)
@@ -395,108 +371,30 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
                 are kept for the next `recv`.
         """
         self._check_open()
-        _check_count("min_envs", min_envs, 1, self.num_envs)
+        check_count("min_envs", min_envs, 1, self.num_envs)
         if max_envs is not None:
-            _check_count("max_envs", max_envs, min_envs, None)
+            check_count("max_envs", max_envs, min_envs)
         if timeout is not None and not timeout >= 0:
             raise InvalidRequestError(f"timeout must not be negative, unlike {timeout!r}")
-        with self._changed:
-            outstanding = len(self._in_flight) + len(self._ready)
-            if not outstanding:
-                raise NothingInFlightError(
-                    "no env is working and no result waits: call send or send_reset before recv"
-                )
-            wanted = min(min_envs, outstanding)
-            if not self._wait_for(wanted, timeout):
-                raise TimeoutError(
-                    f"{len(self._ready)} of {wanted} envs finished within {timeout} s; "
-                    "a later recv has their results"
-                )
-            self._raise_hopeless(self._ready.values())
-            outcomes = list(itertools.islice(self._ready.values(), max_envs))
-            batch = _as_batch(outcomes)
-            # One assignment is the whole handing over, so that an interrupt before it loses
-            # nothing.
-            self._ready = dict(itertools.islice(self._ready.items(), len(outcomes), None))
-        return batch
+        outstanding = self._flights.outstanding
+        if not outstanding:
+            raise NothingInFlightError(
+                "no env is working and no result waits: call send or send_reset before recv"
+            )
+        return self._flights.receive(_as_batch, min(min_envs, outstanding), max_envs, timeout)
 
     def statistics(self) -> Statistics:
         """Return what the envs are doing and have done. It may be called at any time."""
-        with self._changed:
-            ready, in_flight = len(self._ready), len(self._in_flight)
-            running = min(self._slots.running, in_flight)
-            return Statistics(
-                idle=self.num_envs - ready - in_flight,
-                queued=in_flight - running,
-                running=running,
-                ready=ready,
-                steps=self._steps,
-                resets=self._resets,
-                errors=dict(self._errors),
-                queue_seconds=self._slots.queue_seconds,
-                run_seconds=self._slots.run_seconds,
-                run_slots=self._slots.count,
-            )
+        return self._flights.statistics()
 
-    # ---- requests on the event loop -----------------------------------------------------------
-
-    def _dispatch(self, requests: Sequence[Request]) -> None:
-        ids = [request.env_id for request in requests]
-        with self._changed:
-            self._in_flight.update(ids)
-        try:
-            self._loop.call_soon_threadsafe(self._start, requests)
-        except BaseException:
-            with self._changed:
-                self._in_flight.difference_update(ids)
-            raise
-
-    def _start(self, requests: Sequence[Request]) -> None:
-        for request in requests:
-            task = self._loop.create_task(self._fly(request))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-    async def _fly(self, request: Request) -> None:
-        async with self._slots.slot():
-            outcome = await self._hosts[request.env_id].run(request, self._placeholder)
-        with self._changed:
-            if outcome.kind is not RequestKind.RESET:
-                self._steps += 1
-            if outcome.kind is RequestKind.RESET or outcome.final is not None:
-                self._resets += 1
-            if outcome.error is not None:
-                self._errors[type(outcome.error).__name__] += 1
-            self._in_flight.discard(request.env_id)
-            self._ready[request.env_id] = outcome
-            # To wake the caller for each of thousands of results would cost more than they do.
-            if len(self._ready) >= self._wanted:
-                self._changed.notify_all()
-
-    async def _close_all(self) -> None:
-        await _close_hosts(self._hosts, self._tasks)
+    # ---- lockstep -----------------------------------------------------------------------------
 
     def _run_together(self, requests: Sequence[Request]) -> list[Outcome]:
         """Run requests of different envs and return their outcomes by env id."""
-        self._dispatch(requests)
-        with self._changed:
-            self._wait_for(len(requests), None)
-            self._raise_hopeless(self._ready.values())
-            outcomes = [self._ready[request.env_id] for request in requests]
-            self._ready = {}
-        return outcomes
-
-    def _wait_for(self, count: int, timeout: float | None) -> bool:
-        """Wait, holding `_changed`, for so many results; return whether they are there."""
-        deadline = math.inf if timeout is None else time.monotonic() + timeout
-        self._wanted = count
-        while len(self._ready) < count:
-            self._check_open()
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                return False
-            self._changed.wait(None if timeout is None else remaining)
-        return True
+        self._flights.send(requests)
+        return self._flights.receive(
+            lambda outcomes: sorted(outcomes, key=lambda outcome: outcome.env_id), len(requests)
+        )
 
     def _lockstep_request(self, index: int, action: Any) -> Request:
         if self._hosts[index].over:
@@ -511,8 +409,6 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             return Request(env_id=index, kind=RequestKind.STEP_AND_RESET, action=action)
         return Request(env_id=index, kind=RequestKind.STEP, action=action)
-
-    # ---- observations -------------------------------------------------------------------------
 
     def _batched(self, observations: Sequence[Any]) -> Any:
         space = self.single_observation_space
@@ -548,120 +444,34 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             raise VectorEnvClosedError("the vector env has been closed: make a new one")
 
     def _check_idle(self) -> None:
-        with self._changed:
-            busy = next(iter(self._in_flight), None)
-            unread = next(iter(self._ready), None)
-        if busy is not None:
-            raise EnvInFlightError(f"env {busy} is working: recv its result first")
-        if unread is not None:
-            raise EnvInFlightError(f"env {unread} has a result that waits: recv it first")
+        env_id = self._flights.any_env()
+        if env_id is not None:
+            raise EnvInFlightError(
+                f"env {env_id} {self._flights.state_of(env_id)}: recv its result first"
+            )
 
     def _check_not_in_flight(self, index: int) -> None:
-        with self._changed:
-            if index in self._in_flight or index in self._ready:
-                raise EnvInFlightError(
-                    f"env {index} has been sent a request whose result has not been received: "
-                    "recv it first"
-                )
+        state = self._flights.state_of(index)
+        if state:
+            raise EnvInFlightError(f"env {index} {state}: recv its result first")
 
     def _check_options(self, ids: Iterable[int], options: Mapping[str, Any] | None) -> None:
         if options is None:
             return
         if not isinstance(options, Mapping):
             raise InvalidRequestError(f"options is a dictionary an env, not {options!r}")
-        # All envs of a vector env are alike, so one of them answers for all.
-        for index in itertools.islice(ids, 1):
-            check = getattr(self._hosts[index].env, "check_options", None)
-            if check is not None:
-                check(options)
-
-    def _check_length(self, what: str, values: Any, expected: int) -> None:
-        if not hasattr(values, "__len__") or len(values) != expected:
-            given = len(values) if hasattr(values, "__len__") else repr(values)
-            raise InvalidRequestError(f"{what} must have length {expected}, not {given}")
-
-    def _check_text(self, actions: Sequence[Any], ids: Iterable[int]) -> None:
-        if not isinstance(self.single_action_space, Unicode | gymnasium.spaces.Text):
-            return
-        for index, action in zip(ids, actions, strict=True):
-            if not isinstance(action, str):
-                raise TypeError(
-                    f"the action of env {index} must be a str, not {type(action).__name__}"
-                )
-
-    def _check_seeds(self, seeds: Iterable[Any]) -> None:
-        for seed in seeds:
-            if seed is not None and (
-                isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0
-            ):
-                raise InvalidRequestError(
-                    f"a seed is a whole number that is not negative, or None, not {seed!r}"
-                )
-
-    def _ids(self, env_ids: Sequence[int] | npt.NDArray[Any]) -> list[int]:
-        ids = []
-        for index in np.asarray(env_ids).ravel().tolist():
-            if isinstance(index, bool) or not isinstance(index, int):
-                raise InvalidRequestError(f"an env id is a whole number, not {index!r}")
-            if not 0 <= index < self.num_envs:
-                raise InvalidRequestError(
-                    f"there is no env {index}: the envs are 0 to {self.num_envs - 1}"
-                )
-            ids.append(index)
-        if len(set(ids)) != len(ids):
-            twice = next(index for index, n in collections.Counter(ids).items() if n > 1)
-            raise InvalidRequestError(f"env {twice} stands twice in env_ids")
-        return ids
+        # All envs of a vector env are alike, so the first of them answers for all.
+        check = getattr(self._hosts[next(iter(ids))].env, "check_options", None)
+        if check is not None:
+            check(options)
 
     def _actions(self, actions: Any) -> Sequence[Any]:
         if isinstance(self.single_action_space, Unicode):
-            if isinstance(actions, str):
-                raise InvalidRequestError("actions is one str an env, not one str")
-            self._check_length("actions", actions, self.num_envs)
-            self._check_text(actions, range(self.num_envs))
-            each: list[Any] = list(actions)
-            return each
-        each = list(iterate(self.action_space, actions))
-        self._check_length("actions", each, self.num_envs)
-        return each
-
-    def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
-        if seed is None:
-            return [None] * self.num_envs
-        if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
-            self._check_seeds([seed])
-            return [int(seed) + index for index in range(self.num_envs)]
-        self._check_length("seed", seed, self.num_envs)
-        self._check_seeds(seed)  # type: ignore[arg-type]
-        return [None if each is None else int(each) for each in seed]  # type: ignore[union-attr]
-
-    def _mask(self, options: dict[str, Any] | None) -> _BoolArray | None:
-        """Take the mask out of `options` and return it checked, by the rules of Gymnasium."""
-        if options is None or "reset_mask" not in options:
-            return None
-        mask = options.pop("reset_mask")
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise TypeError(
-                f"options['reset_mask'] must be a NumPy array of bool, not {type(mask).__name__}"
-                f"{f' of {mask.dtype}' if isinstance(mask, np.ndarray) else ''}"
-            )
-        if mask.shape != (self.num_envs,):
-            raise InvalidRequestError(
-                f"options['reset_mask'] must have the shape ({self.num_envs},), not {mask.shape}"
-            )
-        if not mask.any():
-            raise InvalidRequestError("options['reset_mask'] must be True for at least one env")
-        return mask
-
-    # ---- errors that are raised ---------------------------------------------------------------
-
-    def _raise_hopeless(self, outcomes: Iterable[Outcome]) -> None:
-        if self._hopeless_raised:
-            return
-        for outcome in outcomes:
-            if isinstance(outcome.error, HOPELESS):
-                self._hopeless_raised = True
-                raise outcome.error
+            each = actions
+        else:
+            each = list(iterate(self.action_space, actions))
+        check_actions(each, range(self.num_envs), self.single_action_space)
+        return list(each)
 
     def _raise_from_reset(self, outcomes: Sequence[Outcome]) -> None:
         errors = [outcome for outcome in outcomes if outcome.error is not None]
@@ -682,30 +492,3 @@ def _as_batch(outcomes: Sequence[Outcome]) -> Batch:
         infos=tuple(each.info for each in outcomes),
         resets=np.array([each.kind is RequestKind.RESET for each in outcomes], dtype=np.bool_),
     )
-
-
-def _check_count(what: str, count: Any, lowest: int, highest: int | None) -> None:
-    if (
-        isinstance(count, bool)
-        or not isinstance(count, int | np.integer)
-        or count < lowest
-        or (highest is not None and count > highest)
-    ):
-        bounds = f"at least {lowest}" if highest is None else f"from {lowest} to {highest}"
-        raise InvalidRequestError(f"{what} must be a whole number, {bounds}, not {count!r}")
-
-
-async def _close_hosts(hosts: Sequence[HostedEnv], tasks: set[asyncio.Task[None]]) -> None:
-    pending = list(tasks)
-    for task in pending:
-        task.cancel()
-    if pending:
-        await asyncio.wait(pending)
-    await asyncio.gather(*(host.close() for host in hosts))
-
-
-def _begin(
-    loop: asyncio.AbstractEventLoop, closing: Coroutine[Any, Any, None], threads: DaemonThreads
-) -> None:
-    task = loop.create_task(closing)
-    task.add_done_callback(lambda _: threads.close())

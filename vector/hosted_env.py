@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import enum
 import logging
@@ -18,7 +17,7 @@ from execgym.vector.threads import DaemonThreads
 _LOGGER = logging.getLogger(__name__)
 _MESSAGE_LENGTH = 2000
 CLOSE_SECONDS = 10.0
-"""How long an env that failed may take to close before it is left to itself."""
+"""How long envs may take to close before they are left to themselves."""
 
 
 @runtime_checkable
@@ -205,8 +204,10 @@ class HostedEnv:
 
     async def _rebuild(self) -> None:
         old = self.env
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.close(), CLOSE_SECONDS)
+        closing = asyncio.ensure_future(self.close())
+        _, late = await asyncio.wait([closing], timeout=CLOSE_SECONDS)
+        for each in late:
+            each.cancel()
         new = await self._threads.run(self._env_fn)
         generator = old.unwrapped._np_random
         if generator is not None:

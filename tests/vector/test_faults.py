@@ -1,5 +1,7 @@
 """An env that fails, hangs or is closed never takes the others with it."""
 
+import asyncio
+import contextlib
 import gc
 import logging
 import sys
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 from execgym.envs.errors import InvalidOptionError, UnknownTaskError
-from execgym.sandbox import SandboxUnavailableError, run_sync
+from execgym.sandbox import SandboxUnavailableError, run_sync, shared_loop
 from execgym.vector import AsyncVectorEnv, EpisodeOverError, VectorEnvClosedError
 
 KINDS = ("plain", "async")
@@ -248,6 +250,32 @@ def test_close_is_bounded_by_its_timeout(every_kind):
     assert time.monotonic() - started < 30
     assert envs.closed
     release.set()
+
+
+def test_an_env_that_will_not_be_cancelled_does_not_keep_close_waiting(every_kind):
+    release = asyncio.Event()
+
+    class Stubborn(every_kind["async"]):
+        async def astep(self, action):
+            while not release.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await release.wait()
+            return self.advance(action)
+
+    made = []
+
+    def make():
+        made.append(Stubborn())
+        return made[-1]
+
+    envs = AsyncVectorEnv([make] * 2)
+    envs.reset(seed=1)
+    envs.send(["a"], [0])
+    while not envs.statistics().running:
+        pass
+    envs.close(timeout=0.2)
+    assert [env.closings for env in made] == [1, 1]
+    shared_loop().call_soon_threadsafe(release.set)
 
 
 def test_closing_wakes_a_thread_that_waits(every_kind):

@@ -227,7 +227,7 @@ def test_an_interrupt_leaves_the_result_for_the_next_recv(envs):
     envs.send(["wait"], [0])
 
     def press_control_c():
-        while not envs._changed._waiters:
+        while not envs._flights._changed._waiters:
             pass
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
