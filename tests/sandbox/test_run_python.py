@@ -337,7 +337,7 @@ os.wait()
 def test_a_bad_result_can_be_turned_into_an_exception(open_one):
     sandbox = open_one(wall_seconds=0.2)
     assert run(sandbox, "pass").check().ok
-    with pytest.raises(CommandFailedError, match="status 1: .*boom"):
+    with pytest.raises(CommandFailedError, match="status 1: boom"):
         run(sandbox, "raise SystemExit('boom')").check()
     with pytest.raises(LimitExceededError, match="wall"):
         run(sandbox, "import time; time.sleep(100)").check()
