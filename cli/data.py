@@ -39,7 +39,9 @@ def list_datasets() -> None:
 
 
 @app.command()
-def fetch(name: Annotated[str, typer.Argument(help="The set's name; see `execgym data list`.")]) -> None:
+def fetch(
+    name: Annotated[str, typer.Argument(help="The set's name; see `execgym data list`.")],
+) -> None:
     """Bring a set from its home, checked against its known digest."""
     if name not in DATASETS:
         fail(not_one_of("task set", name, DATASETS))

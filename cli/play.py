@@ -115,10 +115,10 @@ def _agent(name: str, env_id: str, seed: int) -> Agent:
         return lambda env, _: space.sample()
     # torch and transformers are an extra, and slow to import: only a model needs them.
     try:
-        from execgym.agents.policy import chat_agent
+        from execgym.cli.model_agent import ModelAgent
     except ImportError as error:
         raise ValueError(
             f"the agent {name!r} is a model and needs the extra: pip install 'execgym[agents]' "
             f"({error})"
         ) from error
-    return chat_agent(name, seed=seed)
+    return ModelAgent(name, seed=seed)

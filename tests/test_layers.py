@@ -1,4 +1,4 @@
-"""Nothing imports upwards (the arrows of the design), and heavy libraries stay where they belong."""
+"""Nothing imports upwards, and heavy libraries stay where they belong."""
 
 import ast
 import pathlib
@@ -18,7 +18,7 @@ ALLOWED = {
 FORBIDDEN = {
     "sandbox": {"gymnasium", "torch", "numpy"},
     "judging": {"gymnasium", "torch"},
-    "envs": {"torch", "threading"},
+    "envs": {"torch"},
     "vector": {"torch"},
     "wrappers": {"torch"},
     "agents": set(),
