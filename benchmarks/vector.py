@@ -4,7 +4,9 @@ All step the same env with the same action, which runs one program in each env's
 contender has a process of its own, and contenders take turns, so that ratios hold on a noisy
 machine. A start ends with the first step of every env, since a sandbox opens with the first tool
 that needs it. Steps count only if the program's output came back right. Memory is the sum of PSS
-over the process and all its descendants, sandboxes included, and the change of MemAvailable.
+over the process and all its descendants, sandboxes included, and the change of MemAvailable. CPU
+time is that of the same processes: unlike steps per second it says the same on a loaded machine,
+where whoever runs more processes at once gets more of it.
 
 Three tables: the contenders at several numbers of envs; lockstep against send/recv where one
 program in fifty takes half a second; and execgym's vector env alone with 1,000 and 4,000 live envs.
@@ -81,16 +83,19 @@ def measure_contender(
     pss = tree_pss_bytes()
     used = available - available_bytes()
     steps = asked = 0
+    cpu = tree_cpu_seconds()
     started = time.perf_counter()
     while time.perf_counter() - started < seconds or not asked:
         observations, *_ = envs.step(actions)
         asked += num_envs
         steps += right_steps(observations)
     elapsed = time.perf_counter() - started
+    cpu = tree_cpu_seconds() - cpu
     envs.close()
     return {
         "start_seconds": start_seconds,
         "steps_per_second": steps / elapsed,
+        "cpu_ms_per_step": cpu / asked * 1e3,
         "success": (steps + num_envs - wrong) / (asked + num_envs),
         "pss_mib": pss / 2**20,
         "available_mib": used / 2**20,
@@ -181,19 +186,29 @@ def available_bytes() -> int:
     raise RuntimeError("/proc/meminfo has no MemAvailable")
 
 
-def tree_pss_bytes() -> int:
-    """Return the proportional set size of this process and all its descendants."""
-    children: dict[int, list[int]] = {}
+def tree() -> dict[int, list[str]]:
+    """Return this process and its descendants: the fields of /proc/PID/stat after the name."""
+    everything: dict[int, list[str]] = {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = stat.read_text().rpartition(")")[2].split()
+            everything[int(stat.parent.name)] = stat.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    total, waiting = 0, [os.getpid()]
+    children: dict[int, list[int]] = {}
+    for pid, fields in everything.items():
+        children.setdefault(int(fields[1]), []).append(pid)
+    found, waiting = {}, [os.getpid()]
     while waiting:
         pid = waiting.pop()
+        found[pid] = everything[pid]
         waiting += children.get(pid, [])
+    return found
+
+
+def tree_pss_bytes() -> int:
+    """Return the proportional set size of this process and all its descendants."""
+    total = 0
+    for pid in tree():
         try:
             rollup = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
         except OSError:
@@ -202,6 +217,12 @@ def tree_pss_bytes() -> int:
             if line.startswith("Pss:"):
                 total += int(line.split()[1]) * 1024
     return total
+
+
+def tree_cpu_seconds() -> float:
+    """Return the CPU time of this process and all its descendants, dead children included."""
+    ticks = sum(int(field) for fields in tree().values() for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 # ---- the rounds and the tables ------------------------------------------------------------------
@@ -309,7 +330,7 @@ def main() -> None:
     if arguments.quick:
         arguments.envs, arguments.live = "8,32", "200"
         arguments.seconds, arguments.rounds = 2.0, 1
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 130)
     ids = arguments.ids.split(",")
     results: dict[str, object] = {
         "machine": {
@@ -337,6 +358,7 @@ def main() -> None:
         {
             "steps/s": "{steps_per_second:.0f}",
             "execgym is": "{base_ratio:.2f}x",
+            "CPU/step": "{cpu_ms_per_step:.2f} ms",
             "start": "{start_seconds:.2f} s",
             "PSS": "{pss_mib:.0f} MiB",
             "MemAvailable": "{available_mib:.0f} MiB",
