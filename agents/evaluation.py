@@ -59,8 +59,9 @@ def success_rate(successes: int, episodes: int) -> SuccessRate:
     return SuccessRate(
         successes=successes,
         episodes=episodes,
-        low=max(0.0, centre - half),
-        high=min(1.0, centre + half),
+        # At rates of 0 and 1 the interval ends at the rate, but for rounding.
+        low=min(rate, max(0.0, centre - half)),
+        high=max(rate, min(1.0, centre + half)),
     )
 
 

@@ -76,7 +76,7 @@ class UpdateReport:
         gradient_norm: Of the last epoch, before clipping.
         first_ratio: Mean ratio on the first pass; 1 but for rounding when the sampler is current.
         clipped: Part of the last epoch's tokens whose ratio was outside the clip.
-        kl: Mean k3 estimate of the divergence from the sampler, last epoch.
+        kl: Mean k3 estimate of the divergence of the sampler from the policy, last epoch.
     """
 
     groups: int
@@ -223,7 +223,9 @@ class GRPO:
         if self.config.kl_coefficient and self.reference is not None:
             with torch.no_grad():
                 anchor = self.reference.logprobs(batch)
-            losses = losses + self.config.kl_coefficient * _k3(anchor - logprobs)
+            # Weighted by the ratio, or its gradient would be that of the divergence the other way
+            # round (checked exactly on a categorical).
+            losses = losses + self.config.kl_coefficient * ratio * _k3(anchor - logprobs)
         # where, not a product: NaN times zero is NaN.
         losses = torch.where(term.counts, losses, torch.zeros_like(losses))
         with torch.no_grad():
@@ -232,7 +234,7 @@ class GRPO:
             sums["loss"] += float(losses.sum())
             sums["ratio"] += float(torch.where(term.counts, ratio, zero).sum())
             sums["clipped"] += float(outside.sum())
-            sums["kl"] += float(torch.where(term.counts, _k3(-log_ratio), zero).sum())
+            sums["kl"] += float(torch.where(term.counts, _k3(log_ratio), zero).sum())
         return losses.sum()
 
     def _with_importance(self, batches: list[TokenBatch], terms: list[_Terms]) -> list[_Terms]:
