@@ -96,7 +96,7 @@ def _generated_exam(task_id: str) -> Exam:
     return choose_databases((task.question.reference,), shown, hidden, columns)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=256)
 def _public_exam(task_id: str) -> Exam:
     path = public_answer(task_id).database
     shown = shown_database(path)
@@ -166,21 +166,28 @@ def choose_databases(
         columns: Column names for the mutants.
 
     Raises:
-        UndeterminedError: A reference has no answer on the shown database, or on no candidate.
+        UndeterminedError: A reference has no answer on the shown database, or none on any
+            candidate, or the same on all of them, so that a constant would be right.
     """
     answers = [[_determined_rows(reference, shown) for reference in references]]
     databases = [shown]
+    differs = False
     for candidate in candidates:
+        if candidate in databases:
+            continue
         try:
             found = [_determined_rows(reference, candidate) for reference in references]
         except UndeterminedError:
             continue
         answers.append(found)
         databases.append(candidate)
-        if len(databases) > _CANDIDATES:
+        differs = differs or not rows_match(found[0], answers[0][0].columns, answers[0][0].rows)
+        if len(databases) > _CANDIDATES and differs:
             break
     if len(databases) == 1:
         raise UndeterminedError("the reference has an answer on no hidden database")
+    if not differs:
+        raise UndeterminedError("the reference has the same answer on every database")
     wrong = [*mutants(references[0].sql, columns), *_constants(answers[0][0])]
     survivors = _not_killed(wrong, shown, answers[0], reverse=False)
     kills = [

@@ -9,6 +9,7 @@ from execgym.envs.errors import UnknownTaskError
 from execgym.envs.sql.defective_tasks import DEFECTIVE_TASKS
 from execgym.envs.sql.exams import exam, surviving_mutants
 from execgym.envs.sql.gold import reference_answer
+from execgym.envs.sql.mutants import mutants
 from execgym.envs.sql.public import all_ids, public_answer
 from execgym.envs.sql.reference import UndeterminedError
 from execgym.envs.sql.sources import load_source
@@ -24,38 +25,30 @@ def sound(name):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_the_list_of_defective_tasks_is_what_the_rules_say(name, sql_sets):
+def test_every_sound_gold_passes_and_the_others_are_listed_as_defective(name, sql_sets, grade):
+    source = load_source(name)
     ids = all_ids(name)
     assert len(ids) == SETS[name]
-    found = set()
-    for task_id in ids:
-        try:
-            exam(task_id)
-        except UndeterminedError:
-            found.add(task_id)
-    assert found == {task_id for task_id in DEFECTIVE_TASKS if task_id.startswith(name)}
-    assert set(sound(name)) == set(ids) - found
+    assert set(sound(name)) == {task_id for task_id in ids if task_id not in DEFECTIVE_TASKS}
+    listed_in_vain, not_passed = [], []
+    # In parts, so that the exams are still at hand when the golds are graded.
+    for start in range(0, len(ids), 100):
+        part = ids[start : start + 100]
+        listed_in_vain += [i for i in part if i in DEFECTIVE_TASKS and not is_defective(i)]
+        part = [task_id for task_id in part if task_id not in DEFECTIVE_TASKS]
+        tasks = [source.task(task_id) for task_id in part]
+        verdicts = grade.all([(t, reference_answer(t.id)) for t in tasks])
+        not_passed += [t.id for t, v in zip(tasks, verdicts, strict=True) if v.score != 1.0]
+    assert not listed_in_vain
+    assert not not_passed
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_every_sound_gold_passes(name, sql_sets, grade):
-    source = load_source(name)
-    pairs = [(source.task(task_id), public_answer(task_id).golds) for task_id in sound(name)]
-    verdicts = grade.all([(task, golds[0]) for task, golds in pairs])
-    left = [
-        (task, gold)
-        for (task, golds), verdict in zip(pairs, verdicts, strict=True)
-        if verdict.status is not Status.PASS
-        for gold in golds[1:]
-    ]
-    # Where the first of several golds has no answer, another one must pass.
-    passed = {
-        task.id
-        for (task, _), verdict in zip(left, grade.all(left), strict=True)
-        if verdict.status is Status.PASS
-    }
-    assert passed == {task.id for task, _ in left}
-    assert {task.id for (task, g), v in zip(pairs, verdicts, strict=True) if not v.score} == passed
+def is_defective(task_id):
+    try:
+        exam(task_id)
+    except UndeterminedError:
+        return True
+    return False
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -66,21 +59,27 @@ def test_nothing_trivial_passes(name, sql_sets, grade):
         task = source.task(task_id)
         pairs += [
             (task, query)
-            for query in ("", "None", "SELECT 1", "SELECT NULL", "SELECT COUNT(*)", task.prompt)
+            for query in (
+                "",
+                "None",
+                "SELECT 1",
+                "SELECT NULL",
+                "SELECT COUNT(*)",
+                "SELECT 0",
+                task.prompt,
+            )
         ]
     assert not [(t.id, q) for (t, q), v in zip(pairs, grade.all(pairs), strict=True) if v.score]
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_few_mutants_survive(name, sql_sets):
-    # Many of those that do are equivalent, such as DISTINCT of what is unique.
-    survivors = [
-        (task_id, mutant)
-        for task_id in sound(name)[::10]
-        for mutant in surviving_mutants(task_id)
-        if "DISTINCT" not in mutant
-    ]
-    assert len({task_id for task_id, _ in survivors}) < 0.35 * len(sound(name)[::10])
+def test_most_mutants_are_killed(name, sql_sets):
+    # Of those that survive, many are equivalent, such as DISTINCT of what is unique.
+    made, survived = 0, 0
+    for task_id in sound(name)[::10]:
+        made += len(mutants(reference_answer(task_id)))
+        survived += len(surviving_mutants(task_id))
+    assert survived < 0.15 * made
 
 
 @pytest.mark.parametrize("name", SETS)

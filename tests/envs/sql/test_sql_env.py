@@ -68,7 +68,7 @@ def test_looking_around_shows_rows_errors_and_where_they_were_cut(env):
     assert row.split(" | ")[1:] == ["NULL", "x'00ff'", "a\\nb"]
     assert (count, reward, terminated) == ("(1 row)", 0.0, False)
     assert (info["tool"], info["exit_code"]) == ("run_sql", 0)
-    assert env.step(call("run_sql", "SELECT nothing"))[0] == "Error: no such column: nothing"
+    assert env.step(call("run_sql", "SELECT absent"))[0] == "Error: no such column: absent"
     assert "not authorized" in env.step(call("run_sql", f"DROP TABLE {table}"))[0]
     long = env.step(call("run_sql", f"SELECT a.*, b.* FROM {table} a, {table} b"))[0]
     assert len(long.splitlines()) == SHOWN_ROWS + 2
