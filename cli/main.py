@@ -38,12 +38,14 @@ def list_envs() -> None:
     from execgym.registration import env_ids
 
     table = Table("id", "tasks", "split", "levels", "count")
+    for column in table.columns:
+        column.no_wrap = True
     for env_id in env_ids():
         for name in source_names(env_id):
             try:
                 env = gymnasium.make(env_id, tasks=name, split="test").unwrapped
             except TaskSetUnavailableError:
-                table.add_row(env_id, name, "", "", "not on this machine: execgym data --help")
+                table.add_row(env_id, name, "", "", "execgym data")
                 continue
             source = env.get_wrapper_attr("task_source")
             for split in source.splits:

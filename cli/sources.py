@@ -24,11 +24,12 @@ def full_id(name: str) -> str:
     Raises:
         InvalidOptionError: There is no such environment.
     """
-    for env_id in env_ids():
-        short = env_id.removeprefix("execgym/")
-        if name.lower() in (env_id.lower(), short.lower(), short.split("-")[0].lower()):
-            return env_id
-    raise not_one_of("environment", name, env_ids())
+    names = [env_id.removeprefix("execgym/") for env_id in env_ids()]
+    short = name.removeprefix("execgym/")
+    for known in names:
+        if short.lower() in (known.lower(), known.split("-")[0].lower()):
+            return f"execgym/{known}"
+    raise not_one_of("environment", short, names)
 
 
 def source_names(env_id: str) -> tuple[str, ...]:

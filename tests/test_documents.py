@@ -73,6 +73,6 @@ def test_a_documented_command_runs(document, command, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.parametrize(("document", "target"), links())
+@pytest.mark.parametrize(("document", "target"), list(links()))
 def test_a_link_leads_to_a_file(document, target):
     assert (document.parent / target).exists()

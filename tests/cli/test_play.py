@@ -31,18 +31,18 @@ def test_an_agent_that_knows_nothing_passes_no_episode(agent):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "SLQ-v0"), "Did you mean execgym/SQL-v0"),
+        (("run", "SLQ-v0"), "Did you mean 'SQL-v0'"),
         (("run", "SQL-v0", "--tasks", "spyder"), "spider"),
         (("run", "SQL-v0", "--level", "9"), "level 9 is not one of 1, 2, 3, 4, 5"),
         (("run", "SQL-v0", "--split", "dev"), "split 'dev' is not one of train, test"),
-        (("data", "fetch", "humanevil"), "Did you mean humaneval"),
+        (("data", "fetch", "humanevil"), "Did you mean 'humaneval'"),
         (("data", "import", "/nowhere"), "/nowhere is not a folder"),
     ],
 )
 def test_a_mistake_is_named_with_the_way_out_and_status_2(arguments, said):
     result = CliRunner().invoke(app, list(arguments))
     assert result.exit_code == 2
-    assert said in result.output.replace("'execgym", "execgym").replace("'humaneval", "humaneval")
+    assert said in result.output
 
 
 def test_list_names_every_environment_and_source():
