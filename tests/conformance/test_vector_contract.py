@@ -7,6 +7,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
 
 from execgym.envs import InvalidOptionError
+from execgym.sandbox import run_sync
 from execgym.vector import AsyncVectorEnv
 
 
@@ -78,6 +79,24 @@ def test_send_and_recv_play_episodes_to_their_end(make_vec, env_id, looking, sub
         if running:
             envs.send(actions, running)
     assert turns == [2] * 4
+
+
+def test_a_sandbox_that_dies_is_replaced_and_takes_nobody_with_it(make_vec, env_id, looking):
+    envs = make_vec(env_id, num_envs=3)
+    envs.reset(seed=1)
+    envs.step([looking[env_id]] * 3)
+    run_sync(envs.get_attr("_sandbox")[1].close())
+    *_, truncations, infos = envs.step([looking[env_id]] * 3)
+    if envs.get_attr("tools_are_read_only")[1]:
+        assert not truncations.any()
+        assert infos["reward_valid"].all()
+    else:
+        assert truncations.tolist() == [False, True, False]
+        assert infos["reward_valid"].tolist() == [True, False, True]
+        envs.step([looking[env_id]] * 3)
+    *_, truncations, infos = envs.step([looking[env_id]] * 3)
+    assert not truncations.any()
+    assert (infos["exit_code"] == 0).all()
 
 
 def test_max_episode_steps_ends_an_episode_with_a_verdict(make_vec, env_id, looking):
