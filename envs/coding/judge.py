@@ -51,7 +51,11 @@ _WALL_FACTOR = 3.0
 _REFERENCE_CALL_SECONDS = 0.02
 
 JUDGE_LIMITS = Limits(
-    cpu_seconds=15.0, wall_seconds=60.0, memory_bytes=1024 * _MIB, output_bytes=_MIB
+    cpu_seconds=15.0,
+    wall_seconds=60.0,
+    memory_bytes=512 * _MIB,
+    processes=32,
+    output_bytes=_MIB,
 )
 """Bounds on a candidate's process while it is graded. References take a second of CPU time or
 less, or have a bound of their own, so a right answer that is much slower still has room."""

@@ -13,6 +13,8 @@ import gzip
 import json
 import pathlib
 import re
+import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +27,16 @@ from execgym.envs.errors import UnknownTaskError
 from execgym.envs.task import Task
 from execgym.judging.functions import CheckingCode
 
+_MALFORMED = (
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
 _LEVEL_NODES = (45, 80, 130, 200)
 _RANGES_OF_MBPP = (("prompt", 1, 10), ("test", 11, 510), ("validation", 511, 600))
 
@@ -189,10 +201,11 @@ def _load_humaneval(folder: pathlib.Path, plus: pathlib.Path | None) -> CodingSo
     contracts: list[Mapping[str, Any]] = []
     inputs: dict[int, list[Any]] = {}
     if plus is not None:
-        contracts = list(_records(plus / "HumanEvalPlus.jsonl"))
-        for record in _records(plus / "HumanEvalPlusInputs.jsonl"):
-            number = int(record["task_id"].removeprefix("HumanEval_"))
-            inputs[number] = record["inputs"]
+        with _reading(plus):
+            contracts = list(_records(plus / "HumanEvalPlus.jsonl"))
+            for record in _records(plus / "HumanEvalPlusInputs.jsonl"):
+                number = int(record["task_id"].removeprefix("HumanEval_"))
+                inputs[number] = record["inputs"]
     tasks: dict[int, PublicTask] = {}
     with _reading(folder):
         for record in _records(folder / "HumanEval.jsonl.gz"):
@@ -254,7 +267,6 @@ def _load_mbpp_plus(folder: pathlib.Path) -> CodingSource:
         for record in _records(folder / "MbppPlus.jsonl"):
             number = int(record["task_id"].removeprefix("Mbpp/"))
             reference, entry = record["canonical_solution"], record["entry_point"]
-            assertions = [line for line in record["assertion"].splitlines() if line.strip()]
             functions = [entry]
             more = record["plus_input"] if isinstance(record["plus_input"], list) else []
             if f"mbpp_plus/{number}" in CHECK_ONLY:
@@ -262,7 +274,9 @@ def _load_mbpp_plus(folder: pathlib.Path) -> CodingSource:
             patterns = _argument_patterns(entry, record["assertion"])
             tasks[number] = PublicTask(
                 prompt=_write_function(
-                    record["prompt"].strip().strip("'\"").strip(), functions, assertions[0]
+                    record["prompt"].strip().strip("'\"").strip(),
+                    functions,
+                    _first_assertion(record["assertion"]),
                 ),
                 split=_split_of_mbpp(number),
                 reference=reference,
@@ -302,7 +316,7 @@ class _reading:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, KeyError | ValueError | IndexError | SyntaxError | OSError):
+        if isinstance(error, _MALFORMED):
             raise DatasetError(
                 f"the task set in {self._folder} cannot be read ({type(error).__name__}: {error}); "
                 "bring it again with `execgym data`"
@@ -316,8 +330,15 @@ def _split_of_mbpp(number: int) -> str:
     return "train"
 
 
+def _parse(source: str) -> ast.Module:
+    # Some sources have escapes that Python warns of; they are the sets' own.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
 def _level(reference: str) -> int:
-    nodes = sum(1 for _ in ast.walk(ast.parse(reference)))
+    nodes = sum(1 for _ in ast.walk(_parse(reference)))
     return 1 + sum(nodes > bound for bound in _LEVEL_NODES)
 
 
@@ -337,21 +358,26 @@ def _write_function(text: str, functions: Sequence[str], example: str) -> str:
 def _called_functions(code: str, assertions: Sequence[str]) -> list[str]:
     """Return the names that the code defines and the assertions use."""
     defined = {
-        node.name
-        for node in ast.parse(code).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        node.name for node in _parse(code).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
     used = {
-        node.id for node in ast.walk(ast.parse("\n".join(assertions))) if isinstance(node, ast.Name)
+        node.id for node in ast.walk(_parse("\n".join(assertions))) if isinstance(node, ast.Name)
     }
     return sorted(defined & used)
+
+
+def _first_assertion(assertions: str) -> str:
+    for node in _parse(assertions).body:
+        if isinstance(node, ast.Assert):
+            return ast.get_source_segment(assertions, node) or ast.unparse(node)
+    raise ValueError("there is no assertion")
 
 
 def _contract_of(reference: str, entry: str, contract: str) -> str:
     """Return a module in which the function asserts what its arguments must be."""
     if not contract.strip():
         return ""
-    for node in ast.parse(reference).body:
+    for node in _parse(reference).body:
         if isinstance(node, ast.FunctionDef) and node.name == entry:
             return f"{reference}\n\ndef {entry}({ast.unparse(node.args)}):\n{contract}\n"
     return ""
@@ -359,7 +385,7 @@ def _contract_of(reference: str, entry: str, contract: str) -> str:
 
 def _argument_patterns(entry: str, assertion: str) -> list[Any]:
     """Return example arguments out of the assertions: JSON has made lists of all sequences."""
-    for node in ast.walk(ast.parse(assertion)):
+    for node in ast.walk(_parse(assertion)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == entry:
             try:
                 return [ast.literal_eval(argument) for argument in node.args]

@@ -54,9 +54,7 @@ def test_gymnasiums_checker_has_no_complaint_about_a_public_set(name, data):
 
 
 def test_the_reference_is_paid_and_a_wrong_answer_is_not(env):
-    observation, reward, terminated, truncated, info = env.step(
-        call("submit", code=reference_answer(TASK))
-    )
+    _, reward, terminated, truncated, info = env.step(call("submit", code=reference_answer(TASK)))
     assert (reward, terminated, truncated) == (1.0, True, False)
     assert info["verdict"]["status"] == "pass"
     env.reset(options={"task_id": TASK})
@@ -204,7 +202,7 @@ def test_the_reason_of_a_failure_holds_no_hidden_value():
     env.reset(options={"task_id": task_id})
     name = blueprint(task_id).name
     code = f"def {name}(*arguments):\n    raise ValueError(str(arguments))\n"
-    observation, _, _, _, info = env.step(call("submit", code=code))
+    info = env.step(call("submit", code=code))[4]
     assert "(" not in info["verdict"]["reason"]
     env.close()
 

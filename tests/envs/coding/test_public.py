@@ -1,4 +1,4 @@
-"""Public sets: every reference passes or is listed, splits are the sets' own, nothing trivial passes."""
+"""Public sets: references pass or are listed, splits are the sets' own, nothing trivial passes."""
 
 import asyncio
 import gzip
