@@ -42,8 +42,9 @@ _LIMIT_NAMES = frozenset({"", "cpu", "wall", "memory"})
 class _Program:
     """What the host knows of a started program."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, largest_result: int) -> None:
         self.number = number
+        self.largest_result = largest_result
         self.started = False
         self.closed = False
         self.messages: collections.deque[bytes] = collections.deque()
@@ -112,7 +113,7 @@ class Connection(asyncio.Protocol):
         """Refuse a frame that may not come now before its bytes are waited for."""
         program = self._program
         if program is not None and program.started and number == program.number:
-            largest = _PROGRAM_BODIES.get(kind, self._largest_body)
+            largest = _PROGRAM_BODIES.get(kind, program.largest_result)
         elif kind in self._expected and number == self._number:
             largest = self._largest_body
         else:
@@ -211,7 +212,8 @@ class Connection(asyncio.Protocol):
             raise RuntimeError(
                 "a sandbox answers one call at a time: await the one under way first"
             )
-        if self._program is not None and self._program.result is None:
+        running = self._program is not None and self._program.result is None
+        if running and kind in (wire.RUN, wire.START):
             raise RuntimeError(
                 "a started program still runs in this sandbox: wait for it or kill it"
             )
@@ -226,7 +228,8 @@ class Connection(asyncio.Protocol):
         self._expected = expected
         self._largest_body = largest_body
         self._answer = asyncio.get_running_loop().create_future()
-        self._program = _Program(self._number) if kind == wire.START else None
+        if kind == wire.START:
+            self._program = _Program(self._number, largest_body)
         transport.resume_reading()
         transport.write(data)
         try:
@@ -238,7 +241,7 @@ class Connection(asyncio.Protocol):
         except asyncio.CancelledError:
             self.fail(SandboxDiedError("the call was cancelled, which closes the sandbox"))
             raise
-        if frame.kind == wire.REFUSED:
+        if kind == wire.START and frame.kind == wire.REFUSED:
             self._program = None
         return frame
 
@@ -246,7 +249,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def program(self) -> _Program | None:
-        """The program that was started last, until another request is made."""
+        """The program that was started last."""
         return self._program
 
     async def send_message(self, program: _Program, message: bytes) -> None:

@@ -85,8 +85,8 @@ class Zygote:
 
     def __init__(self, template: Template) -> None:
         _raise_file_limit()
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         bundle = json.dumps(_bundle(template)).encode()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # Its stderr goes to a file: a pipe that nobody reads would fill and block it.
         with theirs, _unnamed_file(bundle) as file, _unnamed_file() as last_words:
             self._process = subprocess.Popen(

@@ -288,8 +288,7 @@ def test_one_program_at_a_time(sandbox):
         for call in (
             sandbox.start_python(ECHO),
             sandbox.run_python("pass"),
-            sandbox.read_file("x"),
-            sandbox.freeze(),
+            sandbox.run_command(["true"]),
         ):
             with pytest.raises(RuntimeError, match="still runs"):
                 await call
@@ -337,5 +336,30 @@ def test_a_timeout_while_receiving_leaves_the_program_usable(sandbox):
         await process.send(b"again")
         assert await process.receive() == b"again"
         await process.kill()
+
+    run_sync(main())
+
+
+def test_files_and_statistics_are_at_hand_while_a_program_runs(sandbox):
+    async def main():
+        process = await sandbox.start_python(ECHO)
+        await sandbox.write_file("a", b"x")
+        assert await sandbox.read_file("a") == b"x"
+        assert await sandbox.list_files() == ("a",)
+        assert (await sandbox.stats()).processes == 2
+        await process.send(b"still here")
+        assert await process.receive() == b"still here"
+        await process.kill()
+
+    run_sync(main())
+
+
+def test_freezing_ends_a_running_program(sandbox):
+    async def main():
+        process = await sandbox.start_python("while True: pass")
+        await sandbox.freeze()
+        assert (await sandbox.stats()).processes == 1
+        assert await process.receive() is None
+        assert (await process.wait()).signal == 9
 
     run_sync(main())

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -33,7 +34,7 @@ def children_of(pid):
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError):
             if name.isdigit():
-                text = open(f"/proc/{name}/stat").read()
+                text = pathlib.Path(f"/proc/{name}/stat").read_text()
                 if int(text.rpartition(")")[2].split()[1]) == pid:
                     found.add(int(name))
     return found
@@ -41,6 +42,11 @@ def children_of(pid):
 
 def zygote_of(template):
     return namespace._registry.get(template)._process.pid
+
+
+async def until_it_dies(sandbox):
+    while True:
+        await sandbox.stats()
 
 
 def test_closing_leaves_no_process(eventually):
@@ -186,8 +192,7 @@ def test_a_killed_zygote_takes_its_sandboxes_with_it_and_is_replaced(eventually)
         with pytest.raises(SandboxDiedError):
             await running
         with pytest.raises(SandboxDiedError):
-            while True:
-                await idle.stats()
+            await until_it_dies(idle)
         async with await open_sandbox(spec) as again:
             assert (await again.run_python("print(1)")).ok
         assert zygote_of(ALONE) != zygote
@@ -423,7 +428,8 @@ def test_a_fork_that_lives_on_keeps_no_sandbox_of_its_parent():
 import time
 sandbox = run_sync(open_sandbox(SandboxSpec()))
 zygote = namespace._registry.get(SandboxSpec().template)._process.pid
-children = open(f'/proc/{zygote}/task/{zygote}/children').read().split()
+with open(f'/proc/{zygote}/task/{zygote}/children') as file:
+    children = file.read().split()
 assert len(children) == 1
 pid = os.fork()
 if pid == 0:
