@@ -32,7 +32,7 @@ from execgym.vector.errors import (
     NothingInFlightError,
     VectorEnvClosedError,
 )
-from execgym.vector.flights import Flights
+from execgym.vector.flights import Flights, close_hosts
 from execgym.vector.hosted_env import CLOSE_SECONDS, HostedEnv, Outcome, Request, RequestKind
 from execgym.vector.infos import merge_infos
 from execgym.vector.run_slots import RunSlots
@@ -86,14 +86,21 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             raise InvalidRequestError("a vector env needs at least one env_fn")
         slots = RunSlots(run_slots)
         threads = DaemonThreads(slots.count)
-        self._hosts = [HostedEnv(index, env_fn, threads) for index, env_fn in enumerate(env_fns)]
+        self._hosts: list[HostedEnv] = []
+        try:
+            for index, env_fn in enumerate(env_fns):
+                self._hosts.append(HostedEnv(index, env_fn, threads))
+                self._check_spaces(self._hosts[-1])
+        except BaseException:
+            run_sync(close_hosts(self._hosts, set(), CLOSE_SECONDS))
+            threads.close()
+            raise
         self.num_envs = len(self._hosts)
         first = self._hosts[0].env
         self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = first.render_mode
         self.single_observation_space = first.observation_space
         self.single_action_space = first.action_space
-        self._check_spaces()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._flights = Flights(self._hosts, slots, threads, self._placeholder)
@@ -428,16 +435,14 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     # ---- checks -------------------------------------------------------------------------------
 
-    def _check_spaces(self) -> None:
-        for host in self._hosts:
-            for name in ("observation_space", "action_space"):
-                expected = getattr(self, f"single_{name}")
-                space = getattr(host.env, name)
-                if space is not expected and space != expected:
-                    raise InvalidRequestError(
-                        f"all envs need equal spaces: the {name} of env 0 is {expected}, that of "
-                        f"env {host.env_id} is {space}"
-                    )
+    def _check_spaces(self, host: HostedEnv) -> None:
+        for name in ("observation_space", "action_space"):
+            expected, space = getattr(self._hosts[0].env, name), getattr(host.env, name)
+            if space != expected:
+                raise InvalidRequestError(
+                    f"all envs need equal spaces: the {name} of env 0 is {expected}, that of env "
+                    f"{host.env_id} is {space}"
+                )
 
     def _check_open(self) -> None:
         if self.closed:

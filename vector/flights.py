@@ -152,7 +152,7 @@ class Flights:
     def close(self, timeout: float) -> None:
         """Cancel everything and close the envs, within `timeout` seconds."""
         self._closed = True
-        run_sync(_close_hosts(self._hosts, self._tasks, timeout))
+        run_sync(close_hosts(self._hosts, self._tasks, timeout))
         self._threads.close()
         with self._changed:
             self._in_flight.clear()
@@ -163,7 +163,7 @@ class Flights:
         """Begin closing without waiting for it, from whatever thread."""
         self._closed = True
         if self._loop.is_running():
-            closing = _close_hosts(self._hosts, self._tasks, seconds)
+            closing = close_hosts(self._hosts, self._tasks, seconds)
             self._loop.call_soon_threadsafe(_begin, self._loop, closing, self._threads)
 
     def _start(self, requests: Sequence[Request]) -> None:
@@ -208,10 +208,10 @@ class Flights:
                 raise outcome.error
 
 
-async def _close_hosts(
+async def close_hosts(
     hosts: Sequence[HostedEnv], tasks: set[asyncio.Task[None]], seconds: float
 ) -> None:
-    """Cancel the tasks and close the envs; leave to itself what is not done in time."""
+    """Cancel the tasks and close the envs; leave to itself what is not done in `seconds`."""
     started = time.monotonic()
     pending = list(tasks)
     for task in pending:
@@ -220,6 +220,8 @@ async def _close_hosts(
         # Half of the time, so that an env that will not be cancelled leaves some for the closing.
         await asyncio.wait(pending, timeout=seconds / 2)
     closings = [asyncio.ensure_future(host.close()) for host in hosts]
+    if not closings:
+        return
     _, late = await asyncio.wait(closings, timeout=seconds - (time.monotonic() - started))
     for closing in late:
         closing.cancel()

@@ -148,7 +148,8 @@ class HostedEnv:
                 await self._async_env.aclose()
             else:
                 await self._threads.run(self.env.close)
-        except Exception:
+        except BaseException as error:
+            _raise_if_cancelled(error)
             _LOGGER.warning("env %d failed to close", self.env_id, exc_info=True)
 
     async def _begin_anew(self, ended: Outcome, placeholder: Callable[[], Any]) -> Outcome:
@@ -220,9 +221,7 @@ class HostedEnv:
     def _failed(
         self, request: Request, error: BaseException, placeholder: Callable[[], Any]
     ) -> Outcome:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise error
+        _raise_if_cancelled(error)
         self.over = True
         if not isinstance(error, EnvError):
             self._broken = True
@@ -242,6 +241,16 @@ class HostedEnv:
             },
             error=error,
         )
+
+
+def _raise_if_cancelled(error: BaseException) -> None:
+    """Raise `error` if it is the cancellation of this task, and not one of the env's own making.
+
+    Everything else is caught, `SystemExit` too: out of a task it would end the event loop.
+    """
+    task = asyncio.current_task()
+    if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+        raise error
 
 
 def _checked(info: object) -> dict[str, Any]:

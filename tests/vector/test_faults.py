@@ -124,6 +124,14 @@ def test_no_exception_of_an_env_ends_a_thread_or_the_loop(every_kind, kind, erro
                 raise error
             return super().advance(action)
 
+        def close(self):
+            raise error
+
+        async def aclose(self):
+            raise error
+
+    if kind == "plain":
+        del Exiting.aclose
     envs = AsyncVectorEnv([Exiting] * 2, run_slots=1)
     envs.reset(seed=1)
     *_, truncations, _infos = envs.step(["exit", "b"])
@@ -340,9 +348,30 @@ async def _nothing():
     return None
 
 
-def test_envs_with_other_spaces_are_refused(every_kind):
+def test_envs_with_other_spaces_are_refused_and_closed(every_kind):
+    made = []
+
+    def make():
+        made.append(every_kind["async"]())
+        return made[-1]
+
     with pytest.raises(ValueError, match="observation_space of env 0"):
-        AsyncVectorEnv([every_kind["async"], every_kind["box"]])
+        AsyncVectorEnv([make, make, every_kind["box"]])
+    assert [env.closings for env in made] == [1, 1]
+
+
+def test_an_env_that_cannot_be_made_closes_those_made_before(every_kind):
+    made = []
+
+    def make():
+        if made:
+            raise OSError("no more")
+        made.append(every_kind["async"]())
+        return made[-1]
+
+    with pytest.raises(OSError, match="no more"):
+        AsyncVectorEnv([make, make])
+    assert [env.closings for env in made] == [1]
 
 
 def test_no_envs_are_refused():

@@ -5,6 +5,8 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from execgym.envs.errors import InvalidOptionError
 from execgym.vector import (
@@ -82,6 +84,39 @@ def test_a_timeout_loses_nothing(envs):
     gate_of(envs, 0).set()
     batch = envs.recv(min_envs=2)
     assert sorted(batch.env_ids) == [0, 1]
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), run_slots=st.integers(1, 4))
+def test_every_request_is_answered_once_whatever_the_schedule(every_kind, data, run_slots):
+    envs = AsyncVectorEnv([every_kind["async"]] * 5, run_slots=run_slots)
+    envs.send_reset(range(5), seeds=range(5))
+    flying = dict.fromkeys(range(5), "episode of")
+    over = set(range(5))
+    for number in range(data.draw(st.integers(1, 25), label="turns")):
+        idle = sorted(set(range(5)) - set(flying))
+        chosen = data.draw(st.lists(st.sampled_from(idle), unique=True)) if idle else []
+        resets = [index for index in chosen if index in over]
+        steps = [index for index in chosen if index not in over]
+        envs.send_reset(resets)
+        envs.send([f"{number} {index}" for index in steps], steps)
+        flying |= dict.fromkeys(resets, "episode of")
+        flying |= {index: f"{number} {index}" for index in steps}
+        if flying:
+            try:
+                batch = envs.recv(
+                    min_envs=data.draw(st.integers(1, 5)),
+                    timeout=data.draw(st.sampled_from([0.0, 0.001, None])),
+                )
+            except TimeoutError:
+                continue
+            for place, index in enumerate(batch.env_ids.tolist()):
+                assert batch.observations[place].startswith(flying.pop(index))
+                (over.add if batch.dones[place] else over.discard)(index)
+    if flying:
+        assert sorted(envs.recv(min_envs=5).env_ids) == sorted(flying)
+    assert envs.statistics().idle == 5
+    envs.close()
 
 
 def test_max_envs_keeps_the_rest_for_later(envs):
