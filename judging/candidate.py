@@ -7,7 +7,7 @@ import builtins
 import dataclasses
 import functools
 import importlib.resources
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -161,27 +161,22 @@ class CandidateProcess:
         await self._process.send(encode(("calls", ((number, name, arguments, keywords),), 0.0)))
         return await self._answer(number, name)
 
-    async def call_all(
-        self,
-        calls: Sequence[Call],
-        *,
-        call_seconds: float = 0.0,
-        keep_unusable: bool = False,
-    ) -> list[Answer]:
-        """Make calls in order and return their answers.
+    async def answers(
+        self, calls: Sequence[Call], *, call_seconds: float = 0.0
+    ) -> AsyncGenerator[Answer, None]:
+        """Make calls in order and give their answers as they come.
+
+        The calls are sent ahead, in batches: whoever has seen enough stops and closes.
 
         Args:
             calls: The calls.
             call_seconds: CPU time after which a call raises TimeoutError, or 0 for none. It binds
                 trusted code only: a candidate could catch the exception.
-            keep_unusable: Whether a value that is refused is an answer like another. Otherwise the
-                first one ends it, so that a candidate cannot make the host read many such values.
 
         Raises:
             CandidateFailure: An answer is missing, or one cannot be.
             SandboxError: The sandbox failed.
         """
-        answers: list[Answer] = []
         batch: list[tuple[int, str, bytes, bytes]] = []
         size = 0
         for index, call in enumerate(calls):
@@ -193,13 +188,9 @@ class CandidateProcess:
             if size > _BATCH_BYTES or index == len(calls) - 1:
                 await self._process.send(encode(("calls", tuple(batch), call_seconds)))
                 for number, name, _, _ in batch:
-                    answer = await self._answer(number, name)
-                    if answer.unusable and not keep_unusable:
-                        raise CandidateFailure(answer.unusable)
-                    answers.append(answer)
+                    yield await self._answer(number, name)
                 batch.clear()
                 size = 0
-        return answers
 
     async def finish(self) -> CommandResult:
         """End the process and make sure that it has said nothing beyond its answers.

@@ -196,9 +196,8 @@ class CodingJudge:
 
     async def _ask(self, source: str, calls: list[Call]) -> list[Answer]:
         async with await open_candidate(source, self._judge_spec) as reference:
-            answers = await reference.call_all(
-                calls, call_seconds=_REFERENCE_CALL_SECONDS, keep_unusable=True
-            )
+            given = reference.answers(calls, call_seconds=_REFERENCE_CALL_SECONDS)
+            answers = [answer async for answer in given]
             await reference.finish()
         return answers
 

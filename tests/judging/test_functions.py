@@ -65,7 +65,7 @@ def check(source, code=CHECK, spec=SPEC):
 def answers(source, *calls, spec=SPEC):
     async def run():
         async with await open_candidate(source, spec) as candidate:
-            found = await candidate.call_all(calls)
+            found = [answer async for answer in candidate.answers(calls)]
             await candidate.finish()
             return found
 
@@ -193,7 +193,7 @@ def test_a_call_may_be_given_a_time_after_which_it_raises():
     async def run():
         async with await open_candidate(source, SPEC) as reference:
             calls = [Call(name="solve", arguments=(n,)) for n in (0, 1, 0)]
-            return await reference.call_all(calls, call_seconds=0.05)
+            return [answer async for answer in reference.answers(calls, call_seconds=0.05)]
 
     assert [a.raised for a in asyncio.run(run())] == ["", "TimeoutError", ""]
 
