@@ -50,7 +50,7 @@ def quickstart_config(
         steps=steps,
         seconds=600.0,
         max_new_tokens=32,
-        learning_rate=1e-5,
+        learning_rate=2e-5,
         eval_tasks=200,
         checkpoint_every=0,
         seed=seed,
