@@ -77,7 +77,7 @@ def template() -> Template:
             ("execgym_check_driver", "check_driver.py"),
         )
     )
-    return Template(modules=(*COMMON_MODULES, "execgym_codec"), sources=sources)
+    return Template(modules=(*COMMON_MODULES, *(name for name, _ in sources)), sources=sources)
 
 
 class CandidateFailure(Exception):

@@ -20,56 +20,64 @@ import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import execgym_codec as codec  # type: ignore[import-not-found]
-import sandbox_channel as channel  # type: ignore[import-not-found]
-
 
 def main() -> None:
     """Run the checking code against the proxies and report how it ended."""
-    request = channel.receive()
-    if request is None:
-        os._exit(0)
-    _, sources, proxies, body = codec.decode(request)
-    calls = 0
+    # Only a sandbox has these two.
+    import execgym_codec  # type: ignore[import-not-found]
+    import sandbox_channel  # type: ignore[import-not-found]
 
-    def proxy_of(name: str) -> Callable[..., Any]:
+    _Driver(execgym_codec, sandbox_channel).run()
+
+
+class _Driver:
+    def __init__(self, codec: Any, channel: Any) -> None:
+        self._codec = codec
+        self._channel = channel
+        self._calls = 0
+
+    def run(self) -> NoReturn:
+        _, sources, proxies, body = self._receive()
+        module = types.ModuleType("check")
+        sys.modules["check"] = module
+        namespace = module.__dict__
+        try:
+            for source in sources:
+                exec(compile(source, "check.py", "exec"), namespace)  # noqa: S102
+            for alias, name in proxies:
+                namespace[alias] = self._proxy_of(name)
+            exec(compile(body, "check.py", "exec"), namespace)  # noqa: S102
+        except BaseException as error:
+            if self._calls:
+                self._send(("failed", type(error).__name__))
+            else:
+                self._send(("broken", type(error).__name__ + ": " + str(error)[:500]))
+        else:
+            self._send(("passed",))
+        os._exit(0)
+
+    def _receive(self) -> tuple[Any, ...]:
+        data = self._channel.receive()
+        if data is None:
+            os._exit(0)
+        message: tuple[Any, ...] = self._codec.decode(data)
+        return message
+
+    def _send(self, message: tuple[Any, ...]) -> None:
+        self._channel.send(self._codec.encode(message))
+
+    def _proxy_of(self, name: str) -> Callable[..., Any]:
         def proxy(*arguments: Any, **keywords: Any) -> Any:
-            nonlocal calls
-            message = ("call", name, codec.encode(arguments), codec.encode(keywords))
-            channel.send(codec.encode(message))
-            calls += 1
-            return _result(channel.receive())
+            given = self._codec.encode(arguments), self._codec.encode(keywords)
+            self._send(("call", name, *given))
+            self._calls += 1
+            answer = self._receive()
+            if answer[0] == "value":
+                return self._codec.decode(answer[2])
+            _raise(answer[2])
 
         proxy.__name__ = name
         return proxy
-
-    module = types.ModuleType("check")
-    sys.modules["check"] = module
-    namespace = module.__dict__
-    try:
-        for source in sources:
-            exec(compile(source, "check.py", "exec"), namespace)  # noqa: S102
-        for alias, name in proxies:
-            namespace[alias] = proxy_of(name)
-        exec(compile(body, "check.py", "exec"), namespace)  # noqa: S102
-    except BaseException as error:
-        if calls == 0:
-            text = type(error).__name__ + ": " + str(error)[:500]
-            channel.send(codec.encode(("broken", text)))
-        else:
-            channel.send(codec.encode(("failed", type(error).__name__)))
-    else:
-        channel.send(codec.encode(("passed",)))
-    os._exit(0)
-
-
-def _result(response: bytes | None) -> Any:
-    if response is None:
-        os._exit(0)
-    answer = codec.decode(response)
-    if answer[0] == "value":
-        return codec.decode(answer[2])
-    _raise(answer[2] if answer[0] == "raised" else "TypeError")
 
 
 def _raise(name: str) -> NoReturn:

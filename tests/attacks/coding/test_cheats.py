@@ -426,11 +426,25 @@ def test_writing_on_every_descriptor_never_pays(way, data):
 
 def test_replacing_the_driver_is_only_another_way_to_answer_wrongly():
     source = (
-        "import execgym_codec, sandbox_channel, execgym_candidate_driver as driver\n"
-        "driver._answer = lambda *a: ('value', a[1], execgym_codec.encode([]))\n"
-        "driver._encode = execgym_codec.encode = lambda *a: b'\\x01T'\n"
+        "import gc, execgym_codec, sandbox_channel, execgym_candidate_driver as driver\n"
+        "lie = execgym_codec.encode([])\n"
+        "driver._Driver._answer = lambda s, m, number, *a: ('value', number, lie)\n"
+        "driver._Driver._encode = lambda s, value: lie\n"
+        "for one in gc.get_objects():\n"
+        "    if type(one) is driver._Driver:\n"
+        "        one._answer = lambda m, number, *a: ('value', number, lie)\n"
+        "driver._plain = driver._type_name = lambda *a: 'KeyError'\n" + function()
+    )
+    for way in FUNCTION_WAYS:
+        assert grade(way, source).status is Status.FAIL
+
+
+def test_breaking_the_channel_or_the_codec_is_a_failure():
+    source = (
+        "import execgym_codec, sandbox_channel\n"
+        "execgym_codec.encode = lambda *a: b'\\x01T'\n"
         "sandbox_channel.send = print\n"
-        "sandbox_channel.receive = lambda: None\n" + function()
+        "sandbox_channel.receive = lambda: None\n" + function(answer=RIGHT_ANSWER)
     )
     for way in FUNCTION_WAYS:
         assert grade(way, source).status is Status.FAIL
