@@ -69,6 +69,15 @@ class AsyncVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     Raises:
         InvalidRequestError: There are no envs, or their spaces differ.
+
+    Example:
+        >>> import gymnasium, execgym
+        >>> envs = gymnasium.make_vec("execgym/SQL-v0", num_envs=1000, level=1)
+        >>> envs.send_reset(range(1000), seeds=range(1000))
+        >>> batch = envs.recv(min_envs=250)
+        >>> 250 <= len(batch) <= 1000
+        True
+        >>> envs.close()
     """
 
     def __init__(
