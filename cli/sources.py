@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import types
 from collections.abc import Callable
+
+import gymnasium
 
 from execgym.envs.errors import not_one_of
 from execgym.registration import env_ids
-
-_SOURCES = {
-    "execgym/SQL-v0": ("generated", "spider", "defog"),
-    "execgym/Coding-v0": ("generated", "humaneval", "humaneval_plus", "mbpp", "mbpp_plus"),
-}
-_GOLD = {
-    "execgym/SQL-v0": "execgym.envs.sql.gold",
-    "execgym/Coding-v0": "execgym.envs.coding.gold",
-}
 
 
 def full_id(name: str) -> str:
@@ -34,11 +28,16 @@ def full_id(name: str) -> str:
 
 def source_names(env_id: str) -> tuple[str, ...]:
     """Return the names that `make(env_id, tasks=...)` takes."""
-    return _SOURCES[env_id]
+    names: tuple[str, ...] = _module(env_id, "sources").SOURCES
+    return names
 
 
 def reference_answer(env_id: str) -> Callable[[str], str]:
     """Return the function that gives a task's reference answer by the task's id."""
-    module = importlib.import_module(_GOLD[env_id])
-    answer: Callable[[str], str] = module.reference_answer
+    answer: Callable[[str], str] = _module(env_id, "gold").reference_answer
     return answer
+
+
+def _module(env_id: str, name: str) -> types.ModuleType:
+    domain = str(gymnasium.spec(env_id).entry_point).rpartition(".env:")[0]
+    return importlib.import_module(f"{domain}.{name}")
