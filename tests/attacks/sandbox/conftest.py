@@ -30,7 +30,8 @@ _libc.syscall.restype = ctypes.c_long
 def call(number, *arguments):
     '''Make a system call and return its result, or the name of its error.'''
     ctypes.set_errno(0)
-    result = _libc.syscall(ctypes.c_long(number), *(ctypes.c_ulong(a & (2**64 - 1)) for a in arguments))
+    words = [ctypes.c_ulong(argument & (2**64 - 1)) for argument in arguments]
+    result = _libc.syscall(ctypes.c_long(number), *words)
     return errno.errorcode[ctypes.get_errno()] if result < 0 else result
 """
 
