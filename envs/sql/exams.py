@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterable, Sequence
 
 from execgym.envs.sql.comparison import rows_match
-from execgym.envs.sql.data import HIDDEN_WORLDS, world
+from execgym.envs.sql.data import HIDDEN_WORLDS, database_of
 from execgym.envs.sql.driver import QueryError, ReadOnlyDatabase
 from execgym.envs.sql.mutants import mutants
 from execgym.envs.sql.ordering import reference_from_sql
@@ -84,12 +84,12 @@ def reference_of(task_id: str) -> ReferenceQuery:
 @functools.lru_cache(maxsize=1024)
 def _generated_exam(task_id: str) -> Exam:
     task = generate(task_id)
-    shown = world(task.split, task.schema_index, task.world_number).database
+    shown = database_of(task.split, task.schema_index, task.world_number)
     generator = random.Random(f"exam/{task_id}")  # noqa: S311
     bounds = bounds_of(task.question.reference.sql)
     numbers = generator.sample(HIDDEN_WORLDS, len(HIDDEN_WORLDS))
     hidden = (
-        plant(world(task.split, task.schema_index, number).database, bounds, generator)
+        plant(database_of(task.split, task.schema_index, number), bounds, generator)
         for number in numbers
     )
     columns = [column.name for table in task.question.tables for column in table.columns]
@@ -129,7 +129,7 @@ def _public_references(task_id: str) -> tuple[ReferenceQuery, ...]:
     return tuple(found)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=640)
 def _variant(path: pathlib.Path, number: int) -> bytes:
     return reseed(shown_database(path), random.Random(f"variant/{path.stem}/{number}"))  # noqa: S311
 

@@ -202,7 +202,9 @@ def _without_some(
         count = max(round(share * len(part)), generator.randrange(2)) if len(part) > 1 else 0
         dropped = set(generator.sample(range(len(part)), count))
         left[table.name] = [row for place, row in enumerate(part) if place not in dropped]
-    for _ in tables:
+    before = -1
+    while (count := sum(map(len, left.values()))) != before:
+        before = count
         for reference in references:
             values = {row[reference.target] for row in left[reference.parent]} | {None}
             left[reference.child] = [

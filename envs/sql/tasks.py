@@ -13,7 +13,7 @@ import re
 import numpy as np
 
 from execgym.envs.errors import UnknownTaskError
-from execgym.envs.sql.data import SCHEMAS, SHOWN_WORLDS, world
+from execgym.envs.sql.data import SCHEMAS, SHOWN_WORLDS, database_of, world
 from execgym.envs.sql.questions import NoQuestionError, Question, Scene, Template
 from execgym.envs.sql.questions_joined import LEVEL_3, LEVEL_4
 from execgym.envs.sql.questions_nested import LEVEL_5
@@ -125,14 +125,14 @@ def _is_worth_asking(answer: ExpectedRows) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _open_half(task_id: str) -> Task:
     hidden = generate(task_id)
-    shown = world(hidden.split, hidden.schema_index, hidden.world_number)
+    shown = database_of(hidden.split, hidden.schema_index, hidden.world_number)
     return Task(
         id=task_id,
         domain="sql",
         prompt=_prompt(hidden.question),
         level=hidden.level,
         split=hidden.split,
-        files={DATABASE_FILE: shown.database},
+        files={DATABASE_FILE: shown},
         metadata={"kind": hidden.question.kind},
     )
 

@@ -1,13 +1,14 @@
 """The judge passes right queries and nothing else."""
 
 import pytest
+import sqlglot
 
 from execgym.envs.sql.exams import exam, reference_of, surviving_mutants
 from execgym.envs.sql.execution import TEMPLATE, run_in_sandbox
 from execgym.envs.sql.gold import reference_answer
 from execgym.envs.sql.judge import ShownDatabaseJudge, SQLJudge
 from execgym.envs.sql.mutants import mutants
-from execgym.envs.sql.reference import quote
+from execgym.envs.sql.reference import expected_rows, quote
 from execgym.envs.sql.tasks import DATABASE_FILE, LEVELS, GeneratedSource, generate
 from execgym.judging.verdict import Status
 from execgym.sandbox import SandboxSpec, open_sandbox, run_sync
@@ -24,7 +25,8 @@ def task_of_kind(kind, level, split="train"):
 
 
 def shown_rows(task_id):
-    return exam(task_id).alternatives[0][0].rows
+    database = SOURCE.task(task_id).files[DATABASE_FILE]
+    return expected_rows(reference_of(task_id), database).rows
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -138,6 +140,28 @@ def test_a_right_answer_may_be_written_otherwise(grade):
         f'SELECT "{column}", COUNT(id) * 1.0 FROM [{table}] GROUP BY `{column}` ; ',
     )
     assert [verdict.reason for verdict in verdicts] == ["The rows are the right ones."] * 4
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_reference_in_another_form_passes(level, sample, grade):
+    pairs = []
+    for task_id in sample("test", level, 8, seed=11):
+        task, sql = SOURCE.task(task_id), reference_of(task_id).sql
+        tree = sqlglot.parse_one(sql, read="sqlite")
+        pairs += [
+            (task, tree.sql("sqlite", pretty=True, normalize_functions="lower")),
+            (task, f"/* é 漢 */ {sql} -- the end"),
+            (task, f"\n\n{sql}\n;\n"),
+        ]
+        if tree.args.get("order") is None:
+            names = ", ".join("abcdef"[: len(tree.expressions)])
+            pairs += [
+                (task, f"SELECT * FROM ({sql})"),
+                (task, f"WITH answer({names}) AS ({sql}) SELECT {names} FROM answer ORDER BY 1"),
+                (task, f"SELECT * FROM ({sql}) UNION ALL SELECT * FROM ({sql}) WHERE 1 = 0"),
+            ]
+    verdicts = grade.all(pairs)
+    assert not [(q, v.reason) for (_, q), v in zip(pairs, verdicts, strict=True) if not v.score]
 
 
 @pytest.mark.parametrize(
