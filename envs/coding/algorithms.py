@@ -345,7 +345,8 @@ def _automaton(edge: str, neighbours: str, steps: int, born: list[int]) -> str:
     return (
         "The text is a row of cells, `#` full and `.` empty. In one step all cells change at the "
         f"same time: a cell is full afterwards if among {near} exactly {listed} are full before, "
-        f"else it is empty. {outside} On a ring, a distance goes round as often as it needs to. "
+        f"else it is empty. {outside} On a ring, a distance goes round as often as it needs "
+        "to, and a cell that is met several times counts each time. "
         f"Compute the row after {steps} steps, as text (an empty row stays empty)."
     )
 

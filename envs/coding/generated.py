@@ -350,7 +350,7 @@ def _prompt(plan: Blueprint, shown: Sequence[Arguments]) -> str:
     if plan.guarded:
         parts.append(f"If `{_GUARDED[plan.input]}` is empty, raise ValueError instead.")
     if function:
-        parts.append("Return the result, and do not change the arguments.")
+        parts.append("Return the result.")
         examples = "\n".join(
             f">>> {plan.name}({', '.join(map(repr, one))})\n{plan.evaluate(one)!r}" for one in shown
         )

@@ -316,7 +316,8 @@ def evens_first(values: list[int]) -> list[int]:
 @_operation(
     "numbers",
     "numbers",
-    "Keep every {step}th number, beginning with the number at index {start} (indices begin at 0).",
+    "Keep only the numbers at index {start} and every {step} places further on (indices begin at "
+    "0).",
     step=between(2, 3),
     start=between(0, 2),
 )
@@ -549,7 +550,7 @@ def remove_vowels(text: str) -> str:
 @_operation(
     "text",
     "text",
-    "Double every {step}th character, counting from 1 ({step}, twice {step}, ...).",
+    "Write each character twice whose place in the text, counted from 1, is a multiple of {step}.",
     step=between(2, 4),
 )
 def double_every(text: str, step: int) -> str:
