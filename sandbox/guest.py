@@ -7,8 +7,11 @@ comes from the kernel (wait4, CPU clocks). Standard library only, Python 3.8 or 
 
 from __future__ import annotations
 
+# The C module beneath `signal`, which spares a fork the wrappers' enums.
+import _signal  # type: ignore[import-not-found]
 import atexit
 import errno
+import fcntl
 import gc
 import linecache
 import os
@@ -253,6 +256,7 @@ class Guest:
         self._decoder = wire.Decoder()
         self._output = bytearray()
         self._program: Program | None = None
+        self._warm_bytes = _data_bytes()
 
     def send(self, kind: int, number: int, head: dict[str, Any], body: bytes = b"") -> None:
         """Queue a frame."""
@@ -296,6 +300,7 @@ class Guest:
     def _handle(self, frame: wire.Frame) -> None:
         kind, number, head, body = frame
         if kind in (wire.RUN, wire.START):
+            head["warm_bytes"] = self._warm_bytes
             try:
                 self._program = Program(number, head, body, channel=kind == wire.START)
             except OSError as error:
@@ -515,6 +520,12 @@ def _proportional_size(process: str) -> int:
         return (size[1] - (size[2] if process == "1" else 0)) * _PAGE_BYTES
 
 
+def _data_bytes() -> int:
+    """Return the private writable memory of this process."""
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[5]) * _PAGE_BYTES
+
+
 def _readable(fd: int) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -554,12 +565,10 @@ def _become_worker(head: dict[str, Any], pipes: tuple[int, int, int], channel: i
     else:
         kernel.close_from(CHANNEL_FD)
     os.setsid()
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     cpu = int(limits["cpu_seconds"]) + 2
     # The warm interpreter's own memory is not the program's.
-    data = limits["memory_bytes"] + (0 if head["what"] == "command" else _data_bytes())
+    data = limits["memory_bytes"] + (0 if head["what"] == "command" else head["warm_bytes"])
     for kind, soft, hard in (
         # Reservations cost page tables, which nothing else counts.
         (resource.RLIMIT_AS, data + _RESERVED_BYTES, data + _RESERVED_BYTES),
@@ -589,15 +598,7 @@ def _limit(kind: int, soft: int, hard: int) -> None:
     resource.setrlimit(kind, (soft, hard))
 
 
-def _data_bytes() -> int:
-    """Return the private writable memory of this process."""
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[5]) * _PAGE_BYTES
-
-
 def _duplicate_high(fd: int) -> int:
-    import fcntl
-
     return fcntl.fcntl(fd, fcntl.F_DUPFD, 64)
 
 

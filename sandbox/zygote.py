@@ -10,6 +10,8 @@ killed with it. Standard library only, Python 3.8 or newer.
 
 from __future__ import annotations
 
+# The C module beneath `signal`, which spares a fork the wrappers' enums.
+import _signal  # type: ignore[import-not-found]
 import array
 import gc
 import importlib
@@ -197,6 +199,9 @@ class Zygote:
             end.setblocking(False)
         self._wakeup_write = wakeup_write
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        # No handler in PID 1: a signal from inside then cannot reach it. SIGPIPE and SIGXFSZ are
+        # ignored by every Python from its start.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.set_wakeup_fd(wakeup_write.fileno(), warn_on_full_buffer=False)
         self._pid_by_fd: dict[int, int] = {}
         self._sandboxes: dict[int, tuple[socket.socket, int]] = {}
@@ -278,9 +283,7 @@ class Zygote:
             if os.read(gate_read, 1) != b"1":
                 os._exit(1)
             signal.set_wakeup_fd(-1)
-            for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE):
-                signal.signal(number, signal.SIG_DFL)
-            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
             # Everyone else's connections were inherited: they must not stay open here.
             os.dup2(connection.fileno(), guest.CHANNEL_FD, inheritable=False)
             kernel.close_from(guest.CHANNEL_FD + 1)
