@@ -1,1 +1,1 @@
-"""TODO."""
+"""`execgym/Coding-v0`: Python functions and programs, judged by hidden tests."""

@@ -29,7 +29,8 @@ import numpy as np
 from execgym.envs.coding.algorithms import ALGORITHMS
 from execgym.envs.coding.hidden import FunctionTests, HiddenTests, ProgramTests
 from execgym.envs.coding.inputs import INPUTS, OUTPUTS, Arguments, InputKind
-from execgym.envs.coding.operations import OPERATIONS, Operation
+from execgym.envs.coding.operation import Operation
+from execgym.envs.coding.operations import OPERATIONS
 from execgym.envs.errors import UnknownTaskError
 from execgym.envs.task import Task
 from execgym.judging.candidate import Call
