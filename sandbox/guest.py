@@ -43,6 +43,8 @@ _INCOMING_HIGH_WATER = 64 * 1024 * 1024
 _MEMORY_FACTOR = 2
 _PAGE_BYTES = resource.getpagesize()
 _TICKS = os.sysconf("SC_CLK_TCK")
+# The usual net.core.wmem_default; what a TCP socket may hold is set to about as much.
+_SOCKET_BYTES = 208 * 1024
 _RESERVED_BYTES = 16 * 1024 * 1024 * 1024
 
 
@@ -60,6 +62,10 @@ def set_up(config: dict[str, Any]) -> None:
     for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):
         os.mkdir("/sandbox/" + name)
         kernel.bind("/sandbox/" + name, target)
+    for name in ("tcp_rmem", "tcp_wmem"):
+        fd = os.open("/proc/sys/net/ipv4/" + name, os.O_WRONLY | os.O_CLOEXEC)
+        os.write(fd, b"4096 65536 %d" % _SOCKET_BYTES)
+        os.close(fd)
     # Read-only: a process may not even change its own standing with the OOM killer.
     kernel.mount("proc", "/proc", "proc", flags | kernel.MS_NOEXEC | kernel.MS_RDONLY)
     socket.sethostname("sandbox")
@@ -196,6 +202,8 @@ class Program:
         # Resident sizes count a shared page once a process, so the exact size is only asked for
         # where their sum is too large.
         if resident > self.memory_limit and _proportional_bytes() > self.memory_limit:
+            return "memory"
+        if _socket_bytes() > self.memory_limit:
             return "memory"
         return ""
 
@@ -518,6 +526,16 @@ def _proportional_size(process: str) -> int:
         with open("/proc/%s/statm" % process) as statm:
             size = [int(field) for field in statm.read().split()]
         return (size[1] - (size[2] if process == "1" else 0)) * _PAGE_BYTES
+
+
+def _socket_bytes() -> int:
+    """Return what the sandbox's sockets may hold in the kernel, which charges it to no process."""
+    fd = os.open("/proc/net/protocols", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        lines = os.read(fd, 64 * 1024).splitlines()
+    finally:
+        os.close(fd)
+    return _SOCKET_BYTES * sum(int(line.split()[2]) for line in lines[1:])
 
 
 def _data_bytes() -> int:

@@ -16,6 +16,8 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -30,7 +32,11 @@ from execgym.sandbox.errors import (
 from execgym.sandbox.spec import SandboxSpec, Template
 
 _START_SECONDS = 60.0
-_SEND_SECONDS = 30
+_SEND_SECONDS = 30.0
+_SEND_AGAIN_SECONDS = 0.01
+# Requests under way of one event loop: the zygote serves one at a time, so more would only wait in
+# its socket, where they would block, and use up their own time to start.
+_REQUESTS_AT_ONCE = 64
 _LAST_WORDS_BYTES = 1500
 _STAGE_SOURCES = ("kernel", "seccomp", "wire", "guest", "zygote")
 _BOOTSTRAP = """
@@ -114,8 +120,9 @@ class Zygote:
             except BaseException:
                 self.close()
                 raise
-        seconds = _SEND_SECONDS.to_bytes(8, sys.byteorder) + bytes(8)
-        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
+        self._gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            weakref.WeakKeyDictionary()
+        )
 
     def _await_ready(self, last_words: BinaryIO) -> None:
         self._control.settimeout(_START_SECONDS)
@@ -146,24 +153,43 @@ class Zygote:
         poll.register(self._control, select.POLLIN)
         return not any(event & (select.POLLHUP | select.POLLIN) for _, event in poll.poll(0))
 
-    def connect(self, spec: SandboxSpec) -> socket.socket:
-        """Ask for a sandbox and return the host's end of its connection.
+    async def open(self, spec: SandboxSpec) -> NamespaceSandbox:
+        """Ask for a sandbox and wait until it is up.
 
         Raises:
-            OSError: The zygote is gone.
+            OSError: The zygote is gone, or has taken no request for a long time.
+            SandboxError: The sandbox did not come up.
         """
-        ours, theirs = socket.socketpair()
+        loop = asyncio.get_running_loop()
+        async with self._gates.setdefault(loop, asyncio.Semaphore(_REQUESTS_AT_ONCE)):
+            return await NamespaceSandbox.connect(spec, await self._request(spec))
+
+    async def _request(self, spec: SandboxSpec) -> socket.socket:
+        """Send a request and return the host's end of the sandbox's connection."""
         request = {
             "workspace_bytes": spec.limits.workspace_bytes,
             "workspace_inodes": spec.limits.workspace_inodes,
         }
+        message = json.dumps(request).encode()
+        ours, theirs = socket.socketpair()
         try:
             with theirs:
-                socket.send_fds(self._control, [json.dumps(request).encode()], [theirs.fileno()])
+                deadline = time.monotonic() + _SEND_SECONDS
+                while not self._send(message, theirs):
+                    if time.monotonic() >= deadline:
+                        raise TimeoutError(f"the zygote took no request for {_SEND_SECONDS:.0f} s")
+                    await asyncio.sleep(_SEND_AGAIN_SECONDS)
         except BaseException:
             ours.close()
             raise
         return ours
+
+    def _send(self, message: bytes, end: socket.socket) -> bool:
+        try:
+            socket.send_fds(self._control, [message], [end.fileno()], socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        return True
 
     def close(self) -> None:
         """End the zygote and with it every sandbox that it has made."""
@@ -251,7 +277,7 @@ async def open_namespace_sandbox(spec: SandboxSpec) -> NamespaceSandbox:
         if zygote is None:
             zygote = await asyncio.to_thread(_registry.start, spec.template)
         try:
-            return await NamespaceSandbox.connect(spec, zygote.connect(spec))
+            return await zygote.open(spec)
         except (OSError, SandboxDiedError) as error:
             # A zygote that has been killed is replaced once; a full table of files is not that.
             if attempt == 2 or zygote.alive:

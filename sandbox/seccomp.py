@@ -55,6 +55,8 @@ _DENIED: dict[str, tuple[int, int]] = {
     "get_kernel_syms": (177, -1),
     "get_mempolicy": (239, 236),
     "init_module": (175, 105),
+    # The number of its events is bounded for the whole host, so one sandbox could use it up.
+    "io_setup": (206, 0),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
     "io_uring_setup": (425, 425),

@@ -19,7 +19,9 @@ class Limits:
         cpu_seconds: CPU time of one command, its children included where the backend can tell.
         wall_seconds: Time from the start of a command until it is killed. A safety net against
             sleeping, so it is generous: load on the machine must not turn right into wrong.
-        memory_bytes: Private writable memory of each process (`RLIMIT_DATA`).
+        memory_bytes: Private writable memory of each process (`RLIMIT_DATA`), which sees a
+            `MemoryError`. All processes together, with what they share and what their sockets may
+            hold, may have twice as much; beyond that the command ends with the limit `"memory"`.
         processes: Processes and threads that the sandbox may have at one time.
         open_files: Open file descriptors of each process.
         file_bytes: Size of the largest file that a process may write.
