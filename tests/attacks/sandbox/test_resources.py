@@ -114,6 +114,28 @@ def test_a_stack_bomb_ends(attack):
             "    except BlockingIOError: pass",
         ),
         (
+            "socket pairs",
+            "import os, socket, time\n"
+            "for _ in range(5): os.fork()\n"
+            "x = []\ntry:\n    while True:\n        x.append(socket.socketpair())\n"
+            "        for end in x[-1]:\n            end.setblocking(False)\n"
+            "            try:\n                while True: end.send(bytes(2**17))\n"
+            "            except BlockingIOError: pass\n"
+            "except OSError: time.sleep(1000)",
+        ),
+        (
+            "connections",
+            "import os, socket, time\nserver = socket.create_server(('127.0.0.1', 0), backlog=999)\n"
+            "for _ in range(5): os.fork()\n"
+            "x = []\ntry:\n    while True:\n"
+            "        x.append(socket.create_connection(server.getsockname()))\n"
+            "        x.append(server.accept()[0])\n"
+            "        for end in x[-2:]:\n            end.setblocking(False)\n"
+            "            try:\n                while True: end.send(bytes(2**17))\n"
+            "            except BlockingIOError: pass\n"
+            "except OSError: time.sleep(1000)",
+        ),
+        (
             "files in flight",
             "import os, socket\na, b = socket.socketpair()\na.setblocking(False)\n"
             "while True:\n    fd = os.open('/dev/null', 0)\n"
