@@ -36,7 +36,7 @@ class Task:
     level: int
     split: str
     files: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: Limits = dataclasses.field(default_factory=Limits)
     metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
