@@ -301,3 +301,24 @@ while True:
         return seen
 
     assert run_sync(main()) <= {b"", b"inside"}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "os.rmdir('/sandbox/workspace')",
+        "os.rename('/sandbox/workspace', '/sandbox/x')",
+        "os.rename('/sandbox/tmp', '/sandbox/workspace')",
+        "os.chmod('/sandbox', 0)",
+        "os.chmod('/tmp', 0)",
+    ],
+)
+def test_a_program_that_takes_its_workspace_apart_harms_itself_only(sandbox, damage):
+    run(sandbox, f"import os\n{damage}")
+    try:
+        write(sandbox, "a", b"x")
+        assert read(sandbox, "a") == b"x"
+    except SandboxFileError:
+        pass
+    assert run_sync(sandbox.run_python("print(1)")).stdout == b"1\n"
+    assert run_sync(sandbox.stats()).processes == 1

@@ -184,7 +184,7 @@ def test_a_killed_zygote_takes_its_sandboxes_with_it_and_is_replaced(eventually)
         spec = SandboxSpec(template=ALONE)
         idle, busy = await open_sandbox(spec), await open_sandbox(spec)
         running = asyncio.create_task(busy.run_python("import time\ntime.sleep(1000)"))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)
         zygote = zygote_of(ALONE)
         inits = children_of(zygote)
         assert len(inits) == 2
@@ -224,7 +224,7 @@ def test_a_killed_first_process_is_a_death(eventually):
         async with await open_sandbox(SandboxSpec(template=ALONE)) as sandbox:
             (init,) = children_of(zygote_of(ALONE))
             running = asyncio.create_task(sandbox.run_python("import time\ntime.sleep(1000)"))
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0)
             os.kill(init, signal.SIGKILL)
             with pytest.raises(SandboxDiedError):
                 await running
@@ -391,6 +391,23 @@ def host(body):
 def test_a_host_program_ends_without_a_word_and_without_closing():
     result = host("sandbox = run_sync(open_sandbox(SandboxSpec()))\nprint('end')")
     assert (result.stdout, result.stderr, result.returncode) == ("end\n", "", 0)
+
+
+def test_a_host_programs_end_leaves_no_process_and_no_mount(eventually):
+    mounts = pathlib.Path("/proc/self/mountinfo").read_text()
+    body = """
+sandboxes = [run_sync(open_sandbox(SandboxSpec())) for _ in range(20)]
+running = [run_sync(each.start_python('import time\\ntime.sleep(1000)')) for each in sandboxes]
+zygote = namespace._registry.get(SandboxSpec().template)._process.pid
+with open(f'/proc/{zygote}/task/{zygote}/children') as file:
+    print(zygote, file.read())
+"""
+    result = host(body)
+    assert result.stderr == ""
+    processes = result.stdout.split()
+    assert len(processes) == 21
+    eventually(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in processes))
+    assert pathlib.Path("/proc/self/mountinfo").read_text() == mounts
 
 
 def test_asyncio_run_needs_no_goodbye():

@@ -125,7 +125,8 @@ def test_a_stack_bomb_ends(attack):
         ),
         (
             "connections",
-            "import os, socket, time\nserver = socket.create_server(('127.0.0.1', 0), backlog=999)\n"
+            "import os, socket, time\n"
+            "server = socket.create_server(('127.0.0.1', 0), backlog=999)\n"
             "for _ in range(5): os.fork()\n"
             "x = []\ntry:\n    while True:\n"
             "        x.append(socket.create_connection(server.getsockname()))\n"
