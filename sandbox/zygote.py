@@ -245,8 +245,8 @@ class Zygote:
         if not self._free_slots:
             _refuse(connection, "this zygote has %d live sandboxes, its limit" % MAX_SLOTS)
             return
-        slot = self._free_slots.pop()
         gate_read, gate_write = os.pipe()
+        slot = self._free_slots.pop()
         try:
             pid = kernel.clone(kernel.ALL_NAMESPACES)
         except OSError:
