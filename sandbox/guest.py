@@ -201,9 +201,8 @@ class Program:
             return "cpu"
         # Resident sizes count a shared page once a process, so the exact size is only asked for
         # where their sum is too large.
-        if resident > self.memory_limit and _proportional_bytes() > self.memory_limit:
-            return "memory"
-        if _socket_bytes() > self.memory_limit:
+        room = self.memory_limit - _socket_bytes()
+        if room < 0 or (resident > room and _proportional_bytes() > room):
             return "memory"
         return ""
 

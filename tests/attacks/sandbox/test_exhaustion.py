@@ -48,6 +48,22 @@ print([os.waitpid(pid, 0)[1] for pid in pids])
     assert (result.limit, result.stdout) == ("", b"[0, 0, 0, 0, 0, 0, 0, 0, 0, 0]\n")
 
 
+def test_data_in_sockets_that_nobody_reads_ends_the_program(attack):
+    code = """
+import os, socket, time
+for _ in range(4): os.fork()
+pairs = [socket.socketpair() for _ in range(100)]
+for sender, _ in pairs:
+    sender.setblocking(False)
+    try:
+        while True: sender.send(bytes(65536))
+    except BlockingIOError: pass
+time.sleep(60)
+"""
+    result = attack(code, memory_bytes=64 << 20, cpu_seconds=60, wall_seconds=60)
+    assert result.limit == "memory"
+
+
 def test_reservations_of_address_space_are_bounded(attack):
     code = """
 import mmap
