@@ -8,6 +8,9 @@ import re
 from execgym.sandbox.errors import TemplateError
 
 _MIB = 1024 * 1024
+# Far above any machine, and below what overflows in the kernel.
+_LARGEST_LIMIT = 2**48
+_INODES_OF_AN_EMPTY_WORKSPACE = 4
 _MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")
 
 
@@ -50,6 +53,15 @@ class Limits:
                 raise ValueError(f"Limits.{field.name} must be {kind}, not {value!r}")
             if value == float("inf"):
                 raise ValueError(f"Limits.{field.name} must be finite, not {value!r}")
+            if value > _LARGEST_LIMIT:
+                raise ValueError(
+                    f"Limits.{field.name} may be at most {_LARGEST_LIMIT}, not {value!r}"
+                )
+        if self.workspace_inodes < _INODES_OF_AN_EMPTY_WORKSPACE:
+            raise ValueError(
+                f"Limits.workspace_inodes must be at least {_INODES_OF_AN_EMPTY_WORKSPACE}, which "
+                f"/workspace, /tmp and /dev/shm take, not {self.workspace_inodes}"
+            )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

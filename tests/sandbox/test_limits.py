@@ -1,5 +1,6 @@
 """Each limit ends or refuses what goes beyond it, and says which one it was."""
 
+import dataclasses
 import math
 
 import pytest
@@ -251,3 +252,28 @@ def test_a_limit_that_is_no_positive_number_is_refused_by_name(name, value):
 def test_a_counted_limit_must_be_whole(name):
     with pytest.raises(ValueError, match="whole number"):
         Limits(**{name: 1.5})
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Limits)])
+def test_a_limit_that_no_kernel_takes_is_refused_by_name(name):
+    with pytest.raises(ValueError, match=rf"Limits\.{name} may be at most"):
+        Limits(**{name: 2**49})
+
+
+def test_a_workspace_that_could_not_even_be_empty_is_refused():
+    with pytest.raises(ValueError, match="at least 4"):
+        Limits(workspace_inodes=3)
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Limits)])
+@pytest.mark.parametrize("value", [4, 2**24])
+def test_a_program_runs_within_extreme_limits(open_one, name, value):
+    if name == "output_bytes":
+        value = min(value, 2**20)
+    result = run(open_one(**{name: value}), "print(1)")
+    assert (result.stdout, result.exit_code) == (b"1\n", 0)
+
+
+def test_more_output_than_a_frame_holds_is_refused_with_the_way_out(sandbox):
+    with pytest.raises(ValueError, match="write a file"):
+        run(sandbox, "pass", limits=Limits(output_bytes=2**30))
