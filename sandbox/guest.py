@@ -134,7 +134,7 @@ class Program:
         self._cpu_before = _children_cpu()
         self.started = time.monotonic()
         self.deadline = self.started + self.limits["wall_seconds"]
-        self.memory_limit = _MEMORY_FACTOR * self.limits["memory_bytes"]
+        self.memory_limit = _MEMORY_FACTOR * self.limits["memory_bytes"] + head["warm_bytes"]
         try:
             self.pid = os.fork()
             if self.pid == 0:

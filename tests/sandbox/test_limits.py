@@ -88,6 +88,11 @@ def test_too_much_memory_is_a_memory_error_in_the_program(open_one):
     assert run(open_one(memory_bytes=100 * MIB), code).stdout == b"refused\n"
 
 
+def test_the_interpreters_own_memory_is_not_the_programs(open_one):
+    code = "import time\ntime.sleep(0.3)\nprint('done')"
+    assert run(open_one(memory_bytes=1), code).stdout == b"done\n"
+
+
 def test_memory_below_the_limit_can_be_used(open_one):
     code = "x = bytearray(80_000_000)\nprint(len(x))"
     assert run(open_one(memory_bytes=100 * MIB), code).stdout == b"80000000\n"
