@@ -54,7 +54,7 @@ def set_up(config: dict[str, Any]) -> None:
         os.setgroups([])
     os.setresgid(UID, UID, UID)
     os.setresuid(UID, UID, UID)
-    options = "size={workspace_bytes},nr_inodes={workspace_inodes},mode=0755,huge=never".format(
+    options = "size={workspace_bytes},nr_inodes={workspace_inodes},mode=0755".format(
         **config
     )
     flags = kernel.MS_NOSUID | kernel.MS_NODEV
@@ -62,8 +62,15 @@ def set_up(config: dict[str, Any]) -> None:
     for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):
         os.mkdir("/sandbox/" + name)
         kernel.bind("/sandbox/" + name, target)
+    for index, tree in enumerate(config["covered"]):
+        os.makedirs(tree, exist_ok=True)
+        kernel.bind("/trees/%d" % index, tree)
     for name in ("tcp_rmem", "tcp_wmem"):
-        fd = os.open("/proc/sys/net/ipv4/" + name, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            fd = os.open("/proc/sys/net/ipv4/" + name, os.O_WRONLY | os.O_CLOEXEC)
+        except OSError:
+            # Read-only, as in a container of Docker's defaults: the machine's own bound stays.
+            break
         os.write(fd, b"4096 65536 %d" % _SOCKET_BYTES)
         os.close(fd)
     # Read-only: a process may not even change its own standing with the OOM killer.

@@ -318,8 +318,15 @@ def _configuration(template: Template) -> dict[str, Any]:
     layout = _host_layout() if template.image == "host" else _image_layout(template.image)
     path = ":".join(dict.fromkeys((os.path.dirname(layout["python"]), *_PATH)))
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    own = ("/dev/shm", "/sandbox", "/tmp", "/workspace")  # noqa: S108
+    covered = [
+        tree
+        for tree in layout["binds"]
+        if any(pathlib.PurePath(tree).is_relative_to(place) for place in own)
+    ]
     return {
         **layout,
+        "covered": covered,
         "root": os.geteuid() == 0,
         "uid": os.geteuid(),
         "gid": os.getegid(),

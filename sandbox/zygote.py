@@ -121,6 +121,10 @@ def build_root(config: dict[str, Any]) -> NoReturn:
         kernel.mount(
             "tmpfs", top + path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=0,mode=0555"
         )
+    # A tree below what each sandbox has of its own would be covered by that: it is kept at hand.
+    for index, target in enumerate(config["covered"]):
+        os.makedirs("%s/trees/%d" % (top, index))
+        kernel.bind(top + target, "%s/trees/%d" % (top, index))
     kernel.bind("/proc", top + "/proc")
     kernel.pivot_root(top)
     for point in _mount_points():
@@ -160,7 +164,7 @@ def serve(config: dict[str, Any], control: socket.socket) -> NoReturn:
     gc.collect()
     gc.freeze()
     control.send(b'{"ready":true}')
-    Zygote(control).run()
+    Zygote(config["covered"], control).run()
 
 
 def _preload(config: dict[str, Any]) -> None:
@@ -189,7 +193,8 @@ def _add_module(name: str, source: str) -> None:
 class Zygote:
     """The server: requests in, sandboxes out, and the dead collected."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, covered: list[str], control: socket.socket) -> None:
+        self._covered = covered
         self._own_uids = _id_is_mapped(MAX_SLOTS)
         self._control = control
         self._filter = seccomp.build_filter(kernel.MACHINE)
@@ -290,6 +295,7 @@ class Zygote:
             connection.detach()
             request["filter"] = self._filter
             request["may_set_groups"] = self._own_uids
+            request["covered"] = self._covered
             guest.run(socket.socket(fileno=guest.CHANNEL_FD), request)
         finally:
             os._exit(1)

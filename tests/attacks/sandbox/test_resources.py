@@ -271,7 +271,7 @@ def test_the_watch_over_the_limits_cannot_be_put_to_sleep(attack, system_calls):
     code = (
         system_calls
         + """
-done = []
+before = os.getpriority(os.PRIO_PROCESS, 1)
 for name, attempt in {
     'nice': lambda: os.setpriority(os.PRIO_PROCESS, 1, 19),
     'nice group': lambda: os.setpriority(os.PRIO_PGRP, os.getpgid(1), 19),
@@ -284,7 +284,7 @@ for name, attempt in {
         attempt()
     except OSError:
         pass
-print(os.getpriority(os.PRIO_PROCESS, 1), os.sched_getscheduler(1), flush=True)
+print(os.getpriority(os.PRIO_PROCESS, 1) - before, os.sched_getscheduler(1), flush=True)
 for _ in range(5): os.fork()
 while True: pass
 """
