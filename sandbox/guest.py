@@ -54,9 +54,7 @@ def set_up(config: dict[str, Any]) -> None:
         os.setgroups([])
     os.setresgid(UID, UID, UID)
     os.setresuid(UID, UID, UID)
-    options = "size={workspace_bytes},nr_inodes={workspace_inodes},mode=0755".format(
-        **config
-    )
+    options = "size={workspace_bytes},nr_inodes={workspace_inodes},mode=0755".format(**config)
     flags = kernel.MS_NOSUID | kernel.MS_NODEV
     kernel.mount("tmpfs", "/sandbox", "tmpfs", flags, options)
     for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):
@@ -832,15 +830,34 @@ _FILE_REQUESTS = {
 }
 
 
-def run(connection: socket.socket, config: dict[str, Any]) -> NoReturn:
-    """Set the sandbox up and serve its connection until the host hangs up."""
+def run(gate: socket.socket, config: dict[str, Any]) -> NoReturn:
+    """Set the sandbox up, wait for its connection, and serve it until the host hangs up.
+
+    Args:
+        gate: Says when this process's ids are mapped, then carries the connection. It is open as
+            `CHANNEL_FD`, whose number the connection takes over.
+        config: The sandbox's shape, and what is the same for all.
+    """
     try:
+        if gate.recv(16) != b"mapped":
+            os._exit(1)
+        failure = ""
         try:
             set_up(config)
         except OSError as error:
-            failure = {"stage": "set-up", "reason": str(error)}
-            connection.setblocking(True)
-            connection.sendall(wire.encode(wire.Frame(wire.FAILED, 0, failure, b"")))
+            failure = str(error)
+        _, fds = kernel.receive_descriptors(gate)
+        if not fds:
+            os._exit(0)
+        os.dup2(fds[0], CHANNEL_FD, inheritable=False)
+        os.close(fds[0])
+        gate.detach()
+        connection = socket.socket(fileno=CHANNEL_FD)
+        # Tells those in use from one that waits for a connection.
+        kernel.set_process_name(b"sandbox")
+        if failure:
+            head = {"stage": "set-up", "reason": failure}
+            connection.sendall(wire.encode(wire.Frame(wire.FAILED, 0, head, b"")))
         else:
             Guest(connection).serve()
     finally:

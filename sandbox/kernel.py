@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
 import fcntl
 import os
@@ -38,6 +39,7 @@ MNT_DETACH = 0x2
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+PR_SET_NAME = 15
 PR_SET_SECCOMP = 22
 PR_CAPBSET_DROP = 24
 PR_SET_NO_NEW_PRIVS = 38
@@ -46,6 +48,7 @@ PR_CAP_AMBIENT_CLEAR_ALL = 4
 SECCOMP_MODE_FILTER = 2
 
 _SIGCHLD = 17
+_MSG_CMSG_CLOEXEC = 0x40000000
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP_RUNNING = 0x41
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -157,6 +160,13 @@ def prctl(option: int, *arguments: int) -> None:
     _check(_libc.prctl(option, *(*arguments, 0, 0, 0, 0)[:4]), f"prctl {option}")
 
 
+def set_process_name(name: bytes) -> None:
+    """Set the name under which this process is listed."""
+    # The buffer lives until the call has returned, which is when the kernel has copied it.
+    buffer = ctypes.create_string_buffer(name, 16)
+    prctl(PR_SET_NAME, ctypes.addressof(buffer))
+
+
 def drop_capabilities() -> None:
     """Give up every capability, for good: bounding, ambient, inheritable and the rest."""
     for capability in range(64):
@@ -227,3 +237,19 @@ def enter_user_namespace(first_id: int, count: int) -> None:
         raise OSError("the ids %d to %d could not be mapped" % (first_id, first_id + count - 1))
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
+
+
+def receive_descriptors(end: socket.socket) -> tuple[bytes, list[int]]:
+    """Receive a short message and the file descriptors that came with it, at most one.
+
+    Returns:
+        The message, empty when the other end is gone, and the descriptors, not inherited by
+        programs.
+    """
+    size = array.array("i").itemsize
+    message, ancillary, _, _ = end.recvmsg(4096, socket.CMSG_SPACE(size), _MSG_CMSG_CLOEXEC)
+    fds = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % size])
+    return message, list(fds)

@@ -13,6 +13,7 @@ from __future__ import annotations
 # The C module beneath `signal`, which spares a fork the wrappers' enums.
 import _signal  # type: ignore[import-not-found]
 import array
+import errno
 import gc
 import importlib
 import json
@@ -23,7 +24,7 @@ import signal
 import socket
 import sys
 import types
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from execgym.sandbox import guest, kernel, seccomp, wire
 
@@ -35,6 +36,10 @@ _UID_RANGES = 0x20000
 _UIDS_EACH = 8192
 MAX_SLOTS = _UIDS_EACH - 1
 _PRELOAD_SECONDS = 300
+# Sandboxes that are made ahead, and how long nothing must have been asked for before that: what is
+# running now is not to be held up by what may be wanted later.
+_SPARES = 1
+_QUIET_SECONDS = 0.01
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 CHANNEL_SOURCE = '''
@@ -190,6 +195,13 @@ def _add_module(name: str, source: str) -> None:
     exec(compile(source, "<%s>" % name, "exec", dont_inherit=True), module.__dict__)
 
 
+class _Unclaimed(NamedTuple):
+    """A sandbox without a connection: its PID 1, and the socket over which it will get one."""
+
+    pid: int
+    gate: socket.socket
+
+
 class Zygote:
     """The server: requests in, sandboxes out, and the dead collected."""
 
@@ -209,7 +221,12 @@ class Zygote:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.set_wakeup_fd(wakeup_write.fileno(), warn_on_full_buffer=False)
         self._pid_by_fd: dict[int, int] = {}
-        self._sandboxes: dict[int, tuple[socket.socket, int]] = {}
+        self._slots: dict[int, int] = {}
+        self._connections: dict[int, socket.socket] = {}
+        self._spares: list[_Unclaimed] = []
+        self._spares_wanted = _SPARES
+        self._last_shape = b""
+        self._spare_shape = b""
         self._free_slots = list(range(MAX_SLOTS - 1, -1, -1))
 
     def run(self) -> NoReturn:
@@ -217,7 +234,10 @@ class Zygote:
         self._epoll.register(self._control, select.EPOLLIN)
         self._epoll.register(self._wakeup, select.EPOLLIN)
         while True:
-            ready = {fd for fd, _ in self._epoll.poll()}
+            lacking = bool(self._spare_shape) and len(self._spares) < self._spares_wanted
+            ready = {fd for fd, _ in self._epoll.poll(_QUIET_SECONDS if lacking else -1)}
+            if lacking and not ready:
+                self._make_spare()
             # Requests last: a new connection may get the number of one that has hung up.
             for fd in ready - {self._control.fileno(), self._wakeup.fileno()}:
                 self._destroy(fd)
@@ -231,72 +251,98 @@ class Zygote:
                 self._take_request()
 
     def _take_request(self) -> None:
-        size = array.array("i").itemsize
-        message, ancillary, _, _ = self._control.recvmsg(4096, socket.CMSG_SPACE(size))
+        message, fds = kernel.receive_descriptors(self._control)
         if not message:
             os._exit(0)
-        fds = array.array("i")
-        for level, kind, data in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                fds.frombytes(data[: len(data) - len(data) % size])
         for fd in fds:
             connection = socket.socket(fileno=fd)
             try:
-                self._create(connection, json.loads(message))
+                self._create(connection, message)
             except OSError as error:
                 _refuse(connection, str(error))
 
-    def _create(self, connection: socket.socket, request: dict[str, Any]) -> None:
+    def _create(self, connection: socket.socket, shape: bytes) -> None:
+        """Give a sandbox of this shape to a connection: one that waits ready, or a new one."""
+        # Two of a shape in a row make it likely that a third will be wanted.
+        if shape == self._last_shape and shape != self._spare_shape:
+            self._drop_spares()
+            self._spare_shape = shape
+        self._last_shape = shape
+        while self._spares and shape == self._spare_shape:
+            spare = self._spares.pop()
+            if self._hand_over(spare, connection):
+                return
+        self._hand_over(self._fork(shape), connection)
+
+    def _make_spare(self) -> None:
+        try:
+            self._spares.append(self._fork(self._spare_shape))
+        except OSError:
+            # Whatever there is too little of, it is not for sandboxes ahead of their use.
+            self._spares_wanted = 0
+
+    def _drop_spares(self) -> None:
+        for spare in self._spares:
+            os.kill(spare.pid, signal.SIGKILL)
+        self._spares.clear()
+
+    def _fork(self, shape: bytes) -> _Unclaimed:
         if not self._free_slots:
-            _refuse(connection, "this zygote has %d live sandboxes, its limit" % MAX_SLOTS)
-            return
-        gate_read, gate_write = os.pipe()
+            raise OSError(errno.EAGAIN, "this zygote has %d live sandboxes, its limit" % MAX_SLOTS)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         slot = self._free_slots.pop()
         try:
             pid = kernel.clone(kernel.ALL_NAMESPACES)
         except OSError:
-            os.close(gate_read)
-            os.close(gate_write)
+            ours.close()
+            theirs.close()
             self._free_slots.append(slot)
             raise
         if pid == 0:
-            self._become_guest(connection, gate_read, gate_write, request)
-        os.close(gate_read)
-        self._sandboxes[pid] = (connection, slot)
-        fd = connection.fileno()
-        self._pid_by_fd[fd] = pid
-        # Only the hang-up is of interest here: the guest reads the other duplicate.
-        self._epoll.register(fd, select.EPOLLRDHUP)
+            self._become_guest(theirs, shape)
+        theirs.close()
+        self._slots[pid] = slot
+        uid = slot + 1 if self._own_uids else 0
         try:
-            uid = slot + 1 if self._own_uids else 0
             if not self._own_uids:
                 _write("/proc/%d/setgroups" % pid, "deny")
             _write("/proc/%d/uid_map" % pid, "%d %d 1" % (guest.UID, uid))
             _write("/proc/%d/gid_map" % pid, "%d %d 1" % (guest.UID, uid))
-            os.write(gate_write, b"1")
-        except OSError as error:
+            ours.send(b"mapped")
+        except OSError:
+            ours.close()
             os.kill(pid, signal.SIGKILL)
-            _tell_failure(connection, str(error))
-        finally:
-            os.close(gate_write)
+            raise
+        return _Unclaimed(pid, ours)
 
-    def _become_guest(
-        self, connection: socket.socket, gate_read: int, gate_write: int, request: dict[str, Any]
-    ) -> NoReturn:
+    def _hand_over(self, sandbox: _Unclaimed, connection: socket.socket) -> bool:
+        """Give a sandbox its connection; return whether it is alive to take it."""
+        right = array.array("i", [connection.fileno()]).tobytes()
+        with sandbox.gate:
+            try:
+                sandbox.gate.sendmsg([b"yours"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, right)])
+            except OSError:
+                return False
+        self._connections[sandbox.pid] = connection
+        fd = connection.fileno()
+        self._pid_by_fd[fd] = sandbox.pid
+        # Only the hang-up is of interest here: the guest reads the other duplicate.
+        self._epoll.register(fd, select.EPOLLRDHUP)
+        return True
+
+    def _become_guest(self, gate: socket.socket, shape: bytes) -> NoReturn:
         try:
-            os.close(gate_write)
-            if os.read(gate_read, 1) != b"1":
-                os._exit(1)
             signal.set_wakeup_fd(-1)
             _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-            # Everyone else's connections were inherited: they must not stay open here.
-            os.dup2(connection.fileno(), guest.CHANNEL_FD, inheritable=False)
+            # Everyone's connections were inherited: they must not stay open here.
+            os.dup2(gate.fileno(), guest.CHANNEL_FD, inheritable=False)
             kernel.close_from(guest.CHANNEL_FD + 1)
-            connection.detach()
-            request["filter"] = self._filter
-            request["may_set_groups"] = self._own_uids
-            request["covered"] = self._covered
-            guest.run(socket.socket(fileno=guest.CHANNEL_FD), request)
+            gate.detach()
+            config = json.loads(shape)
+            config["filter"] = self._filter
+            config["may_set_groups"] = self._own_uids
+            config["covered"] = self._covered
+            guest.run(socket.socket(fileno=guest.CHANNEL_FD), config)
         finally:
             os._exit(1)
 
@@ -317,12 +363,18 @@ class Zygote:
                 return
             if pid == 0:
                 return
-            connection, slot = self._sandboxes.pop(pid)
+            self._free_slots.append(self._slots.pop(pid))
+            connection = self._connections.pop(pid, None)
+            if connection is None:
+                # It ended before it was of use to anyone: more of the kind would, too.
+                if any(spare.pid == pid for spare in self._spares):
+                    self._spares_wanted = 0
+                    self._spares = [spare for spare in self._spares if spare.pid != pid]
+                continue
             fd = connection.fileno()
             if self._pid_by_fd.pop(fd, None) is not None:
                 self._epoll.unregister(fd)
             connection.close()
-            self._free_slots.append(slot)
 
 
 def _tell_failure(connection: socket.socket, reason: str) -> None:

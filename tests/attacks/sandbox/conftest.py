@@ -37,13 +37,14 @@ def call(number, *arguments):
 
 
 def children_of(pid: int) -> set[int]:
-    """Return the processes on the host whose parent is `pid`."""
+    """Return the sandboxes in use that this zygote has made, by number on the host."""
     found = set()
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError):
             if name.isdigit():
                 text = pathlib.Path(f"/proc/{name}/stat").read_text()
-                if int(text.rpartition(")")[2].split()[1]) == pid:
+                in_use = "(sandbox)" in text
+                if in_use and int(text.rpartition(")")[2].split()[1]) == pid:
                     found.add(int(name))
     return found
 
