@@ -85,7 +85,7 @@ class ReadOnlyDatabase:
         for limit, value in _SQLITE_LIMITS.items():
             self._connection.setlimit(limit, value)
         names = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        self._tables = {str(row[0]).lower() for row in names}
+        self.tables = frozenset(str(row[0]).lower() for row in names)
         self._connection.set_authorizer(self._authorize)
 
     def __enter__(self) -> ReadOnlyDatabase:
@@ -100,7 +100,7 @@ class ReadOnlyDatabase:
         """Run one statement.
 
         Args:
-            query: One SELECT (or WITH, VALUES, EXPLAIN). A semicolon and comments are fine.
+            query: One SELECT (or WITH, VALUES, EXPLAIN). Comments and last semicolons are fine.
             rows: Rows after which the rest is left out.
             size: Bytes of the values, 8 each and the length of texts, after which the rest is
                 left out.
@@ -121,7 +121,8 @@ class ReadOnlyDatabase:
         self.tables_read.clear()
         self._connection.set_progress_handler(stop, _STEPS_A_CALL)
         try:
-            cursor = self._connection.execute(query)
+            # To `sqlite3`, what follows a semicolon is another statement, even a semicolon.
+            cursor = self._connection.execute(query.rstrip("; \t\r\n"))
             if cursor.description is None:
                 raise QueryError("the query returns no rows: it must be one SELECT")
             names = [str(column[0]) for column in cursor.description]
@@ -146,7 +147,7 @@ class ReadOnlyDatabase:
     def _authorize(
         self, action: int, first: str | None, second: str | None, _base: str | None, _by: str | None
     ) -> int:
-        if action == sqlite3.SQLITE_READ and (first or "").lower() in self._tables:
+        if action == sqlite3.SQLITE_READ and (first or "").lower() in self.tables:
             self.tables_read.add((first or "").lower())
         if action in _READING:
             return sqlite3.SQLITE_OK

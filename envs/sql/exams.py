@@ -32,7 +32,7 @@ from execgym.envs.sql.reference import (
     expected_rows,
     quote,
 )
-from execgym.envs.sql.reseeding import reseed
+from execgym.envs.sql.reseeding import quoted, reseed
 from execgym.envs.sql.tasks import generate
 
 HIDDEN_DATABASES = 3
@@ -40,6 +40,7 @@ HIDDEN_DATABASES = 3
 
 _CANDIDATES = 12
 _VARIANTS = 20
+_MOST_PICKED = 20
 _LOCK = threading.Lock()
 
 
@@ -108,7 +109,13 @@ def _public_exam(task_id: str) -> Exam:
         for number in generator.sample(range(_VARIANTS), _VARIANTS)
     )
     columns = list(dict.fromkeys(re.findall(r"\w+", references[0].sql)))
-    return choose_databases(references, shown, hidden, columns)
+    # A row of a variant keeps its key, so a row that was looked up can be named by it.
+    picks = [
+        pick
+        for reference in references
+        for pick in rows_by_number(_determined_rows(reference, shown), shown)
+    ]
+    return choose_databases(references, shown, hidden, columns, picks)
 
 
 def _public_references(task_id: str) -> tuple[ReferenceQuery, ...]:
@@ -156,6 +163,7 @@ def choose_databases(
     shown: bytes,
     candidates: Iterable[bytes],
     columns: Sequence[str],
+    cheats: Sequence[str] = (),
 ) -> Exam:
     """Choose hidden databases that tell the references from their mutants.
 
@@ -164,6 +172,7 @@ def choose_databases(
         shown: The shown database.
         candidates: Databases of the same schema, in order of preference.
         columns: Column names for the mutants.
+        cheats: Further wrong queries.
 
     Raises:
         UndeterminedError: A reference has no answer on the shown database, or none on any
@@ -188,7 +197,7 @@ def choose_databases(
         raise UndeterminedError("the reference has an answer on no hidden database")
     if not differs:
         raise UndeterminedError("the reference has the same answer on every database")
-    wrong = [*mutants(references[0].sql, columns), *_constants(answers[0][0])]
+    wrong = [*mutants(references[0].sql, columns), *_constants(answers[0][0]), *cheats]
     survivors = _not_killed(wrong, shown, answers[0], reverse=False)
     kills = [
         set(survivors) - set(_not_killed(survivors, database, found, reverse=True))
@@ -209,6 +218,37 @@ def surviving_mutants(task_id: str) -> list[str]:
         expected = [rows[index] for rows in paper.alternatives]
         left = _not_killed(left, database, expected, reverse=index > 0)
     return left
+
+
+def rows_by_number(expected: ExpectedRows, database: bytes) -> list[str]:
+    """Return queries that name the rows of an answer by their numbers, one for each fitting table.
+
+    Whoever has looked at the database can write them without having understood the question.
+    """
+    if len(expected.rows) > _MOST_PICKED:
+        return []
+    # In brackets a name that is no column's is an error; in double quotes it would be a text.
+    names = [f"[{name}]" for name in expected.columns]
+    found = []
+    with ReadOnlyDatabase(database) as opened:
+        for table in map(quoted, sorted(opened.tables)):
+            numbers = []
+            for row in expected.rows:
+                same = " AND ".join(
+                    f"{name} IS {quote(value)}" for name, value in zip(names, row, strict=True)
+                )
+                query = f"SELECT rowid FROM {table} WHERE {same} LIMIT 1"  # noqa: S608
+                try:
+                    _, numbered, _ = opened.run(query, rows=1, size=MAX_BYTES, steps=MAX_STEPS)
+                except QueryError:
+                    break
+                numbers += [str(number) for (number,) in numbered]
+            if len(numbers) == len(expected.rows):
+                found.append(
+                    f"SELECT {', '.join(names)} FROM {table} "  # noqa: S608
+                    f"WHERE rowid IN ({', '.join(numbers)})"
+                )
+    return found
 
 
 def _constants(expected: ExpectedRows) -> list[str]:

@@ -4,7 +4,8 @@ In a variant a row keeps its key; its other values come from other rows of its t
 which one tells the other, such as a city and its country, get theirs from the same row, so that
 what belongs together stays together. Unique columns stay unique. Some rows are lost, with the rows
 that refer to them, and tables that are referred to gain rows to which nothing refers. So every
-reference still finds its row, and counts, extremes and facts are different.
+reference still finds its row, and counts, extremes and facts are different. Where a table's rows
+have numbers of SQLite's (`rowid`) beside a key, they get other ones, with gaps: they mean nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class _Table:
         key: Places of its primary key's columns.
         unique: Places of further columns whose values are unique.
         groups: Places of the other columns; those of a group belong together.
+        columns: Names of all columns where the rows have numbers that are no column, else none.
     """
 
     name: str
@@ -44,6 +46,7 @@ class _Table:
     key: tuple[int, ...]
     unique: tuple[int, ...]
     groups: tuple[tuple[int, ...], ...]
+    columns: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,13 +78,19 @@ def reseed(database: bytes, generator: random.Random) -> bytes:
         connection.deserialize(database)
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("BEGIN")
-        for name, part in rows.items():
-            connection.execute(f"DELETE FROM {quoted(name)}")  # noqa: S608
+        for table in tables:
+            part = rows[table.name]
+            name = quoted(table.name)
+            connection.execute(f"DELETE FROM {name}")  # noqa: S608
             if part:
+                if table.columns:
+                    names = ", ".join(map(quoted, ("rowid", *table.columns)))
+                    name = f"{name} ({names})"
+                    part = _numbered(part, generator)
                 marks = ", ".join("?" * len(part[0]))
                 # A constraint over several columns may refuse a mixed row: then there is one less.
                 connection.executemany(
-                    f"INSERT OR IGNORE INTO {quoted(name)} VALUES ({marks})",  # noqa: S608
+                    f"INSERT OR IGNORE INTO {name} VALUES ({marks})",  # noqa: S608
                     part,
                 )
         connection.execute("COMMIT")
@@ -125,7 +134,34 @@ def _read_table(connection: sqlite3.Connection, name: str) -> _Table:
     counts = {place: len({row[place] for row in rows}) for place in others}
     unique = tuple(place for place in others if rows and counts[place] == len(rows))
     mixed = [place for place in others if place not in unique]
-    return _Table(name, rows, key, unique, _groups(rows, mixed, counts))
+    columns = tuple(row[1] for row in described) if _has_numbers(connection, name) else ()
+    return _Table(name, rows, key, unique, _groups(rows, mixed, counts), columns)
+
+
+def _has_numbers(connection: sqlite3.Connection, name: str) -> bool:
+    """Return whether the rows of a table have numbers that are none of its columns."""
+    described = connection.execute(f"PRAGMA table_info({quoted(name)})").fetchall()
+    if any(column.lower() == "rowid" for _, column, *_ in described):
+        return False
+    keys = [kind for _, _, kind, _, _, key in described if key]
+    if len(keys) == 1 and keys[0].upper() == "INTEGER":
+        return False
+    try:
+        connection.execute(f"SELECT rowid FROM {quoted(name)}")  # noqa: S608
+    except sqlite3.OperationalError:
+        # It is a table WITHOUT ROWID.
+        return False
+    return True
+
+
+def _numbered(rows: _Rows, generator: random.Random) -> _Rows:
+    """Return the rows with increasing numbers before them."""
+    number = len(rows)
+    numbered = []
+    for row in rows:
+        number += generator.randint(1, 3)
+        numbered.append([number, *row])
+    return numbered
 
 
 def _groups(rows: _Rows, places: list[int], counts: dict[int, int]) -> tuple[tuple[int, ...], ...]:
