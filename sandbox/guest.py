@@ -54,7 +54,9 @@ def set_up(config: dict[str, Any]) -> None:
         os.setgroups([])
     os.setresgid(UID, UID, UID)
     os.setresuid(UID, UID, UID)
-    options = "size={workspace_bytes},nr_inodes={workspace_inodes},mode=0755".format(**config)
+    # Folders that lead to a covered tree are no part of what was asked for.
+    inodes = config["workspace_inodes"] + sum(tree.count("/") for tree in config["covered"])
+    options = "size=%d,nr_inodes=%d,mode=0755" % (config["workspace_bytes"], inodes)
     flags = kernel.MS_NOSUID | kernel.MS_NODEV
     kernel.mount("tmpfs", "/sandbox", "tmpfs", flags, options)
     for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):

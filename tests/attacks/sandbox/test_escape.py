@@ -368,12 +368,15 @@ probe = socket.socket(socket.AF_UNIX)
 try: probe.connect("\\0left behind"); print("reached")
 except OSError as error: print(error.errno)
 """
+    # An interpreter below /tmp is seen there.
     first, second = open_one(), open_one()
+    untouched = lines(run_sync(first.run_python(look)))
+    assert "mine" not in untouched[1]
     process = run_sync(first.start_python(leave + "\ntime.sleep(60)"))
     result = run_sync(second.run_python(look))
-    assert lines(result) == ["False False", "[[], [], []]", "111"]
+    assert lines(result) == ["False False", untouched[1], "111"]
     run_sync(process.kill())
-    assert lines(run_sync(open_one().run_python(look)))[1] == "[[], [], []]"
+    assert lines(run_sync(open_one().run_python(look)))[1] == untouched[1]
 
 
 def test_random_numbers_differ_between_sandboxes_and_runs(open_one):
