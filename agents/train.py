@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import execgym
-from execgym.agents.evaluation import Evaluation, evaluate, held_out_tasks, success_rate
+from execgym.agents.evaluation import Evaluation, evaluate, held_out_tasks
 from execgym.agents.grpo import GRPO, GRPOConfig, UpdateReport
 from execgym.agents.models import SMOLLM2
 from execgym.agents.policy import LLMPolicy, use_threads
@@ -26,6 +26,7 @@ from execgym.agents.run_directory import RunDirectory
 from execgym.agents.trajectory import Trajectory
 from execgym.agents.warm_start import Example, WarmStartConfig, warm_start
 from execgym.envs.task import TaskSource
+from execgym.judging.success_rate import success_rate
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import pathlib
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -18,6 +17,7 @@ from execgym.cli.sources import full_id, reference_answer
 from execgym.envs.core import MAX_ACTION_LENGTH, ExecEnv
 from execgym.envs.errors import EnvError
 from execgym.envs.spaces import Unicode
+from execgym.judging.success_rate import success_rate
 from execgym.sandbox import SandboxError
 
 Agent = Callable[[ExecEnv, str], str]
@@ -67,22 +67,9 @@ def run(
         output.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     judged = [row for row in rows if row["reward_valid"]]
     passed = sum(row["passed"] for row in judged)
-    low, high = wilson_interval(passed, len(judged))
     console.print(
-        f"{passed} of {len(judged)} episodes passed ({low:.0%} to {high:.0%} at 95 %), "
-        f"{len(rows) - len(judged)} could not be judged"
+        f"passed {success_rate(passed, len(judged))}, {len(rows) - len(judged)} could not be judged"
     )
-
-
-def wilson_interval(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
-    """Return Wilson's score interval of a rate (Wilson 1927); (0, 1) without trials."""
-    if trials == 0:
-        return 0.0, 1.0
-    rate = successes / trials
-    centre = rate + z * z / (2 * trials)
-    spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    scale = 1 + z * z / trials
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
 
 
 def _play(env: gymnasium.Env[str, str], agent: Agent, seed: int) -> dict[str, Any]:

@@ -14,9 +14,9 @@ import random
 from collections.abc import Sequence
 
 from execgym.envs.sql.driver import Value, build_database
+from execgym.envs.sql.held_out_schemas import TEST_SCHEMAS
 from execgym.envs.sql.schemas import Column, Schema, Table
-from execgym.envs.sql.test_schemas import TEST_SCHEMAS
-from execgym.envs.sql.train_schemas import TRAIN_SCHEMAS
+from execgym.envs.sql.training_schemas import TRAIN_SCHEMAS
 
 SCHEMAS: dict[str, tuple[Schema, ...]] = {"train": TRAIN_SCHEMAS, "test": TEST_SCHEMAS}
 """Schemas by split."""

@@ -3,10 +3,11 @@ import importlib.util
 
 import rich.console
 
-from execgym.agents.evaluation import Evaluation, success_rate
+from execgym.agents.evaluation import Evaluation
 from execgym.agents.quickstart import _is_clearly_better as is_clearly_better
 from execgym.agents.quickstart import main, quickstart_config
 from execgym.agents.train import train
+from execgym.judging.success_rate import success_rate
 
 
 def evaluation(successes):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execgym.agents.evaluation import success_rate
+from execgym.judging.success_rate import success_rate
 
 
 def test_wilsons_interval_is_the_published_one():
