@@ -1,1 +1,1 @@
-"""TODO."""
+"""Small Gymnasium wrappers, named by what they do. None is built yet."""
