@@ -10,6 +10,8 @@ import resource
 import subprocess
 import sys
 
+from execgym.sandbox import kernel
+
 _PROBE = """
 import ctypes, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -131,12 +133,12 @@ def _user() -> Finding:
 
 
 def _namespaces() -> Finding:
-    # user, mount, pid, network, ipc, uts and cgroup namespaces
-    flags = 0x10000000 | 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02000000
     if sys.platform != "linux":
         return Finding(name="namespaces", value="none", good=False)
     result = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", _PROBE, str(flags)], check=False, timeout=30
+        [sys.executable, "-I", "-S", "-c", _PROBE, str(kernel.ALL_NAMESPACES)],
+        check=False,
+        timeout=30,
     )
     if result.returncode == 0:
         return Finding(name="namespaces", value="user, mount, pid, net, ipc, uts, cgroup")

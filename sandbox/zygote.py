@@ -272,7 +272,8 @@ class Zygote:
             spare = self._spares.pop()
             if self._hand_over(spare, connection):
                 return
-        self._hand_over(self._fork(shape), connection)
+        if not self._hand_over(self._fork(shape), connection):
+            raise OSError("the sandbox ended before it had its connection")
 
     def _make_spare(self) -> None:
         try:
@@ -283,6 +284,7 @@ class Zygote:
 
     def _drop_spares(self) -> None:
         for spare in self._spares:
+            spare.gate.close()
             os.kill(spare.pid, signal.SIGKILL)
         self._spares.clear()
 
@@ -367,9 +369,10 @@ class Zygote:
             connection = self._connections.pop(pid, None)
             if connection is None:
                 # It ended before it was of use to anyone: more of the kind would, too.
-                if any(spare.pid == pid for spare in self._spares):
+                for spare in [spare for spare in self._spares if spare.pid == pid]:
                     self._spares_wanted = 0
-                    self._spares = [spare for spare in self._spares if spare.pid != pid]
+                    self._spares.remove(spare)
+                    spare.gate.close()
                 continue
             fd = connection.fileno()
             if self._pid_by_fd.pop(fd, None) is not None:
@@ -377,18 +380,14 @@ class Zygote:
             connection.close()
 
 
-def _tell_failure(connection: socket.socket, reason: str) -> None:
-    try:
-        connection.send(
-            wire.encode(wire.Frame(wire.FAILED, 0, {"stage": "create", "reason": reason}, b""))
-        )
-    except OSError:
-        pass
-
-
 def _refuse(connection: socket.socket, reason: str) -> None:
-    _tell_failure(connection, reason)
-    connection.close()
+    with connection:
+        try:
+            connection.send(
+                wire.encode(wire.Frame(wire.FAILED, 0, {"stage": "create", "reason": reason}, b""))
+            )
+        except OSError:
+            pass
 
 
 def _id_is_mapped(number: int) -> bool:

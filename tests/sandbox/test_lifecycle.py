@@ -41,6 +41,14 @@ def children_of(pid):
     return found
 
 
+async def children_in_use(pid, count):
+    """Return a zygote's sandboxes once those of earlier tests, which are killed, are gone."""
+    async with asyncio.timeout(20):
+        while len(found := children_of(pid)) > count:
+            await asyncio.sleep(0.01)
+    return found
+
+
 def zygote_of(template):
     return namespace._registry.get(template)._process.pid
 
@@ -55,7 +63,7 @@ def test_closing_leaves_no_process(eventually):
         sandbox = await open_sandbox(SandboxSpec(template=ALONE))
         process = await sandbox.start_python("import os\nos.fork()\nimport time\ntime.sleep(1000)")
         zygote = zygote_of(ALONE)
-        inits = children_of(zygote)
+        inits = await children_in_use(zygote, 1)
         assert len(inits) == 1
         await sandbox.close()
         with pytest.raises(SandboxDiedError):
@@ -187,7 +195,7 @@ def test_a_killed_zygote_takes_its_sandboxes_with_it_and_is_replaced(eventually)
         running = asyncio.create_task(busy.run_python("import time\ntime.sleep(1000)"))
         await asyncio.sleep(0)
         zygote = zygote_of(ALONE)
-        inits = children_of(zygote)
+        inits = await children_in_use(zygote, 2)
         assert len(inits) == 2
         os.kill(zygote, signal.SIGKILL)
         with pytest.raises(SandboxDiedError):
@@ -223,7 +231,7 @@ def test_a_zygote_killed_while_many_open_is_replaced_for_all():
 def test_a_killed_first_process_is_a_death(eventually):
     async def main():
         async with await open_sandbox(SandboxSpec(template=ALONE)) as sandbox:
-            (init,) = children_of(zygote_of(ALONE))
+            (init,) = await children_in_use(zygote_of(ALONE), 1)
             running = asyncio.create_task(sandbox.run_python("import time\ntime.sleep(1000)"))
             await asyncio.sleep(0)
             os.kill(init, signal.SIGKILL)
