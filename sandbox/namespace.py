@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import resource
-import select
 import socket
 import subprocess
 import sys
@@ -31,6 +30,7 @@ from execgym.sandbox.errors import (
 )
 from execgym.sandbox.spec import SandboxSpec, Template
 
+_ENDING_SECONDS = 1.0
 _START_SECONDS = 60.0
 _SEND_SECONDS = 30.0
 _SEND_AGAIN_SECONDS = 0.01
@@ -144,14 +144,16 @@ class Zygote:
         if "template_error" in message:
             raise TemplateError(f"the template cannot be built: {message['template_error']}")
 
-    @property
-    def alive(self) -> bool:
-        """Whether it still holds its end of the socket."""
-        if self._control.fileno() < 0:
+    def has_ended(self) -> bool:
+        """Return whether the zygote is gone, waiting a moment for one that is on its way out.
+
+        The kernel closes a process's connections before its end can be seen.
+        """
+        try:
+            self._process.wait(timeout=_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
             return False
-        poll = select.poll()
-        poll.register(self._control, select.POLLIN)
-        return not any(event & (select.POLLHUP | select.POLLIN) for _, event in poll.poll(0))
+        return True
 
     async def open(self, spec: SandboxSpec) -> NamespaceSandbox:
         """Ask for a sandbox and wait until it is up.
@@ -280,7 +282,7 @@ async def open_namespace_sandbox(spec: SandboxSpec) -> NamespaceSandbox:
             return await zygote.open(spec)
         except (OSError, SandboxDiedError) as error:
             # A zygote that has been killed is replaced once; a full table of files is not that.
-            if attempt == 2 or zygote.alive:
+            if attempt == 2 or not await asyncio.to_thread(zygote.has_ended):
                 raise SandboxStartError(f"the sandbox did not come up: {error}") from error
         await asyncio.to_thread(_registry.forget, spec.template, zygote)
     raise AssertionError("unreachable")
