@@ -261,6 +261,20 @@ def proportional_memory() -> int:
     return total
 
 
+async def idle(count: int) -> dict:
+    """Open `count` sandboxes that run nothing, and measure what they take."""
+    await create_and_run()
+    available, proportional = memory_available(), proportional_memory()
+    sandboxes = [await open_sandbox(SandboxSpec()) for _ in range(count)]
+    row = {
+        "idle": count,
+        "available_kib_each": (available - memory_available()) / 1024 / count,
+        "pss_kib_each": (proportional_memory() - proportional) / 1024 / count,
+    }
+    await asyncio.gather(*(sandbox.close() for sandbox in sandboxes))
+    return row
+
+
 async def live(count: int) -> dict:
     """Open `count` sandboxes, run once in each of them, measure, and close them."""
     await create_and_run()
@@ -351,6 +365,8 @@ async def main() -> None:
     show("One run of print(1), interleaved", report["latency"])
     report["throughput"] = await throughput(4 if arguments.quick else 20, concurrency=8)
     show("Runs a second, 8 at a time", report["throughput"])
+    report["idle"] = [await idle(50 if arguments.quick else 500)]
+    show("Live sandboxes that have run nothing", report["idle"])
     report["live"] = []
     for count in counts:
         report["live"].append(await live(count))
