@@ -26,7 +26,7 @@ import threading
 import time
 import traceback
 import types
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from execgym.sandbox import kernel, wire
 
@@ -45,46 +45,87 @@ _PAGE_BYTES = resource.getpagesize()
 _TICKS = os.sysconf("SC_CLK_TCK")
 # The usual net.core.wmem_default; what a TCP socket may hold is set to about as much.
 _SOCKET_BYTES = 208 * 1024
+_SOCKET_SETTINGS = ("/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/ipv4/tcp_wmem")
+_SOCKET_SETTING = b"4096 65536 %d" % _SOCKET_BYTES
 _RESERVED_BYTES = 16 * 1024 * 1024 * 1024
 
 
-def set_up(config: dict[str, Any]) -> None:
+class Preparation(NamedTuple):
+    """What the zygote works out before it forks a sandbox: the same for all of one shape."""
+
+    before_trees: list[kernel.Call]
+    trees: list[tuple[str, kernel.Call]]
+    rest: list[kernel.Call]
+    in_use: list[kernel.Call]
+    own_ids: bool
+    warm_bytes: int
+
+
+def prepare(
+    shape: dict[str, int], covered: list[str], filter_program: bytes, own_ids: bool
+) -> Preparation:
+    """Prepare to turn a process that is alone in new namespaces into a sandbox.
+
+    Args:
+        shape: The size of the workspace in bytes and in inodes.
+        covered: Trees of the image below folders of which each sandbox has its own.
+        filter_program: The seccomp filter.
+        own_ids: Whether sandboxes have host ids of their own.
+    """
+    # Folders that lead to a covered tree are no part of what was asked for.
+    inodes = shape["workspace_inodes"] + sum(tree.count("/") for tree in covered)
+    options = "size=%d,nr_inodes=%d,mode=0755" % (shape["workspace_bytes"], inodes)
+    flags = kernel.MS_NOSUID | kernel.MS_NODEV
+    before_trees = [kernel.mount_call("tmpfs", "/sandbox", "tmpfs", flags, options)]
+    for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):
+        before_trees.append(kernel.make_folder_call("/sandbox/" + name))
+        before_trees.append(kernel.bind_call("/sandbox/" + name, target))
+    # Read-only: a process may not even change its own standing with the OOM killer.
+    proc_flags = flags | kernel.MS_NOEXEC | kernel.MS_RDONLY
+    return Preparation(
+        before_trees=before_trees,
+        trees=[
+            (tree, kernel.bind_call("/trees/%d" % index, tree))
+            for index, tree in enumerate(covered)
+        ],
+        rest=[
+            kernel.mount_call("proc", "/proc", "proc", proc_flags),
+            kernel.host_name_call(b"sandbox"),
+            *kernel.drop_capabilities_calls(),
+            kernel.prctl_call(kernel.PR_SET_NO_NEW_PRIVS, 1),
+            kernel.prctl_call(kernel.PR_SET_DUMPABLE, 0),
+            # Last of all: a change of credentials clears it.
+            kernel.prctl_call(kernel.PR_SET_PDEATHSIG, int(signal.SIGKILL)),
+            kernel.seccomp_filter_call(filter_program),
+        ],
+        in_use=[kernel.process_name_call(b"sandbox")],
+        own_ids=own_ids,
+        warm_bytes=_data_bytes(),
+    )
+
+
+def set_up(prepared: Preparation) -> None:
     """Turn this process, alone in new namespaces, into a sandbox that it cannot leave."""
-    if config["may_set_groups"]:
-        os.setgroups([])
+    if prepared.own_ids:
+        os.setgroups(())
     os.setresgid(UID, UID, UID)
     os.setresuid(UID, UID, UID)
-    # Folders that lead to a covered tree are no part of what was asked for.
-    inodes = config["workspace_inodes"] + sum(tree.count("/") for tree in config["covered"])
-    options = "size=%d,nr_inodes=%d,mode=0755" % (config["workspace_bytes"], inodes)
-    flags = kernel.MS_NOSUID | kernel.MS_NODEV
-    kernel.mount("tmpfs", "/sandbox", "tmpfs", flags, options)
-    for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):
-        os.mkdir("/sandbox/" + name)
-        kernel.bind("/sandbox/" + name, target)
-    for index, tree in enumerate(config["covered"]):
+    kernel.perform(prepared.before_trees)
+    for tree, call in prepared.trees:
         os.makedirs(tree, exist_ok=True)
-        kernel.bind("/trees/%d" % index, tree)
-    for name in ("tcp_rmem", "tcp_wmem"):
+        kernel.perform([call])
+    for path in _SOCKET_SETTINGS:
         try:
-            fd = os.open("/proc/sys/net/ipv4/" + name, os.O_WRONLY | os.O_CLOEXEC)
+            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         except OSError:
             # Read-only, as in a container of Docker's defaults: the machine's own bound stays.
             break
-        os.write(fd, b"4096 65536 %d" % _SOCKET_BYTES)
+        os.write(fd, _SOCKET_SETTING)
         os.close(fd)
-    # Read-only: a process may not even change its own standing with the OOM killer.
-    kernel.mount("proc", "/proc", "proc", flags | kernel.MS_NOEXEC | kernel.MS_RDONLY)
-    socket.sethostname("sandbox")
     kernel.raise_loopback()
     os.chdir(WORKSPACE)
     os.umask(0o022)
-    kernel.drop_capabilities()
-    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    # Last of all: a change of credentials clears it.
-    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-    kernel.set_seccomp_filter(config["filter"])
+    kernel.perform(prepared.rest)
 
 
 class Capture:
@@ -264,13 +305,13 @@ class Program:
 class Guest:
     """The server on the connection."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, warm_bytes: int) -> None:
         self._connection = connection
         self._connection.setblocking(False)
         self._decoder = wire.Decoder()
         self._output = bytearray()
         self._program: Program | None = None
-        self._warm_bytes = _data_bytes()
+        self._warm_bytes = warm_bytes
 
     def send(self, kind: int, number: int, head: dict[str, Any], body: bytes = b"") -> None:
         """Queue a frame."""
@@ -832,20 +873,20 @@ _FILE_REQUESTS = {
 }
 
 
-def run(gate: socket.socket, config: dict[str, Any]) -> NoReturn:
+def run(gate: socket.socket, prepared: Preparation) -> NoReturn:
     """Set the sandbox up, wait for its connection, and serve it until the host hangs up.
 
     Args:
         gate: Says when this process's ids are mapped, then carries the connection. It is open as
             `CHANNEL_FD`, whose number the connection takes over.
-        config: The sandbox's shape, and what is the same for all.
+        prepared: The sandbox's shape, and what is the same for all.
     """
     try:
         if gate.recv(16) != b"mapped":
             os._exit(1)
         failure = ""
         try:
-            set_up(config)
+            set_up(prepared)
         except OSError as error:
             failure = str(error)
         _, fds = kernel.receive_descriptors(gate)
@@ -856,12 +897,12 @@ def run(gate: socket.socket, config: dict[str, Any]) -> NoReturn:
         gate.detach()
         connection = socket.socket(fileno=CHANNEL_FD)
         # Tells those in use from one that waits for a connection.
-        kernel.set_process_name(b"sandbox")
+        kernel.perform(prepared.in_use)
         if failure:
             head = {"stage": "set-up", "reason": failure}
             connection.sendall(wire.encode(wire.Frame(wire.FAILED, 0, head, b"")))
         else:
-            Guest(connection).serve()
+            Guest(connection, prepared.warm_bytes).serve()
     finally:
         # The kernel kills everything else in the PID namespace.
         os._exit(0)

@@ -9,6 +9,7 @@ import os
 import resource
 import socket
 import struct
+from typing import Any, Callable, Iterable, NamedTuple
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -41,6 +42,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_NAME = 15
 PR_SET_SECCOMP = 22
+PR_CAPBSET_READ = 23
 PR_CAPBSET_DROP = 24
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAP_AMBIENT = 47
@@ -62,7 +64,30 @@ _CLOSE_RANGE = 436
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
-_libc.prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
+
+
+class Call(NamedTuple):
+    """A system call with its arguments in the C library's form.
+
+    What a fork has to convert, look up or allocate dirties pages that it shares with its parent,
+    each at the cost of a copy. Calls are prepared before the fork, and only made after it.
+    """
+
+    what: str
+    function: Callable[..., int]
+    arguments: tuple[Any, ...]
+
+
+def perform(calls: Iterable[Call]) -> None:
+    """Make prepared calls, in their order.
+
+    Raises:
+        OSError: One failed; those after it have not been made.
+    """
+    for what, function, arguments in calls:
+        if function(*arguments) < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def _numbers() -> tuple[int, int, int]:
@@ -104,20 +129,44 @@ def unshare(flags: int) -> None:
     _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
+def mount_call(source: str, target: str, kind: str, flags: int, data: str = "") -> Call:
+    """Prepare a mount of a file system; the arguments are the system call's."""
+    return Call(
+        f"mount {kind} on {target}",
+        _libc.mount,
+        (
+            source.encode(),
+            os.fsencode(target),
+            kind.encode(),
+            ctypes.c_ulong(flags),
+            data.encode(),
+        ),
+    )
+
+
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
     """Attach a file system, as the system call of this name does."""
-    result = _libc.mount(
-        source.encode(), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), data.encode()
+    perform([mount_call(source, target, kind, flags, data)])
+
+
+def bind_call(source: str, target: str) -> Call:
+    """Prepare `bind`."""
+    flags = ctypes.c_ulong(MS_BIND | MS_REC)
+    return Call(
+        f"bind {source} to {target}",
+        _libc.mount,
+        (os.fsencode(source), os.fsencode(target), None, flags, None),
     )
-    _check(result, f"mount {kind or 'bind'} on {target}")
 
 
 def bind(source: str, target: str) -> None:
     """Bind `source`, with what is mounted below it, to `target`."""
-    result = _libc.mount(
-        os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(MS_BIND | MS_REC), None
-    )
-    _check(result, f"bind {source} to {target}")
+    perform([bind_call(source, target)])
+
+
+def make_folder_call(path: str) -> Call:
+    """Prepare the making of a folder, for everyone to read and its owner to write."""
+    return Call(f"mkdir {path}", _libc.mkdir, (os.fsencode(path), ctypes.c_uint(0o755)))
 
 
 def restrict(path: str, flags: int) -> None:
@@ -155,45 +204,75 @@ def pivot_root(new: str) -> None:
     os.chdir("/")
 
 
+def prctl_call(option: int, *arguments: Any) -> Call:
+    """Prepare `prctl`; an argument is a whole number or something that points to memory."""
+    converted = [
+        ctypes.c_ulong(argument) if isinstance(argument, int) else argument
+        for argument in (*arguments, 0, 0, 0, 0)[:4]
+    ]
+    return Call(f"prctl {option}", _libc.prctl, (ctypes.c_int(option), *converted))
+
+
 def prctl(option: int, *arguments: int) -> None:
     """Set an attribute of this process, as the system call of this name does."""
-    _check(_libc.prctl(option, *(*arguments, 0, 0, 0, 0)[:4]), f"prctl {option}")
+    perform([prctl_call(option, *arguments)])
 
 
-def set_process_name(name: bytes) -> None:
-    """Set the name under which this process is listed."""
-    # The buffer lives until the call has returned, which is when the kernel has copied it.
-    buffer = ctypes.create_string_buffer(name, 16)
-    prctl(PR_SET_NAME, ctypes.addressof(buffer))
+def process_name_call(name: bytes) -> Call:
+    """Prepare the setting of the name under which this process is listed."""
+    return prctl_call(PR_SET_NAME, ctypes.create_string_buffer(name, 16))
 
 
-def drop_capabilities() -> None:
-    """Give up every capability, for good: bounding, ambient, inheritable and the rest."""
-    for capability in range(64):
-        if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
-            break
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+def host_name_call(name: bytes) -> Call:
+    """Prepare the naming of this process's UTS namespace."""
+    return Call("sethostname", _libc.sethostname, (name, ctypes.c_size_t(len(name))))
+
+
+def drop_capabilities_calls() -> list[Call]:
+    """Prepare to give up every capability for good: bounding, ambient and all the rest."""
+    known = 0
+    while known < 64 and _libc.prctl(*prctl_call(PR_CAPBSET_READ, known).arguments) >= 0:
+        known += 1
     header = ctypes.create_string_buffer(struct.pack("=II", _CAPABILITY_VERSION_3, 0))
     nothing = ctypes.create_string_buffer(bytes(24))
-    _check(_libc.syscall(ctypes.c_long(_numbers()[2]), header, nothing), "capset")
+    return [
+        *(prctl_call(PR_CAPBSET_DROP, capability) for capability in range(known)),
+        prctl_call(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL),
+        Call("capset", _libc.syscall, (ctypes.c_long(_numbers()[2]), header, nothing)),
+    ]
 
 
-def set_seccomp_filter(program: bytes) -> None:
-    """Install a seccomp filter, a packed array of `struct sock_filter`, in this process."""
+class _FilterProgram(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
-    class _Program(ctypes.Structure):
-        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
-    buffer = ctypes.create_string_buffer(program, len(program))
-    described = _Program(len(program) // 8, ctypes.addressof(buffer))
-    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(described))
+def seccomp_filter_call(program: bytes) -> Call:
+    """Prepare to install a seccomp filter, a packed array of `struct sock_filter`."""
+    described = ctypes.byref(_FilterProgram(len(program) // 8, program))
+    return prctl_call(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, described)
+
+
+_LOOPBACK_UP = struct.pack("16sh14x", b"lo", _IFF_UP_RUNNING)
+_PROBE_SOCKET = (
+    ctypes.c_int(socket.AF_INET),
+    ctypes.c_int(socket.SOCK_DGRAM | socket.SOCK_CLOEXEC),
+    ctypes.c_int(0),
+)
 
 
 def raise_loopback() -> None:
     """Bring up `lo` in this network namespace."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
-        request = struct.pack("16sh14x", b"lo", _IFF_UP_RUNNING)
-        fcntl.ioctl(probe.fileno(), _SIOCSIFFLAGS, request)
+    probe = _check(_libc.socket(*_PROBE_SOCKET), "socket")
+    try:
+        fcntl.ioctl(probe, _SIOCSIFFLAGS, _LOOPBACK_UP)
+    finally:
+        os.close(probe)
+
+
+def trim_heap() -> None:
+    """Give the C library's free memory back, which every fork would else have to map."""
+    if hasattr(_libc, "malloc_trim"):
+        _libc.malloc_trim(ctypes.c_size_t(0))
 
 
 def pidfd_open(pid: int) -> int:

@@ -40,24 +40,52 @@ _REQUESTS_AT_ONCE = 64
 _LAST_WORDS_BYTES = 1500
 _STAGE_SOURCES = ("kernel", "seccomp", "wire", "guest", "zygote")
 _BOOTSTRAP = """
-import json, os, socket, sys, types
+import json, marshal, os, site, socket, sys, types
 bundle_fd, control_fd, stage = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-os.lseek(bundle_fd, 0, 0)
-with os.fdopen(os.dup(bundle_fd), "rb") as file:
-    bundle = json.load(file)
+def compiled(source, name):
+    try:
+        return compile(source, "<%s>" % name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return "%s: %s" % (type(error).__name__, error)
+def prepared():
+    # In a process of its own: what a compiler and the site's hooks leave in memory, each sandbox
+    # would pay for with every fork.
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.lseek(bundle_fd, 0, 0)
+            with os.fdopen(bundle_fd, "rb") as file:
+                bundle = json.load(file)
+            parts = [[(name, compiled(source, name)) for name, source in bundle[kind]]
+                     for kind in ("sources", "template_sources")]
+            site.main()
+            prefixes = sys.path, sys.prefix, sys.exec_prefix
+            with os.fdopen(write_end, "wb") as pipe:
+                marshal.dump((*parts, prefixes, json.dumps(bundle["config"])), pipe)
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as pipe:
+        stages, template, prefixes, config = marshal.load(pipe)
+    os.waitpid(pid, 0)
+    return stages, template, prefixes, json.loads(config)
+stages, template, prefixes, config = prepared()
 package = sys.modules["execgym"] = types.ModuleType("execgym")
 package.sandbox = sys.modules["execgym.sandbox"] = types.ModuleType("execgym.sandbox")
-for name, source in bundle["sources"]:
+for name, code in stages:
     module = sys.modules["execgym.sandbox." + name] = types.ModuleType("execgym.sandbox." + name)
     setattr(package.sandbox, name, module)
-    exec(compile(source, "<%s>" % name, "exec", dont_inherit=True), module.__dict__)
-config = bundle["config"]
+    exec(code, module.__dict__)
 if stage == "root":
     config["inherit"] = [bundle_fd, control_fd]
     package.sandbox.zygote.build_root(config)
 else:
     os.close(bundle_fd)
-    package.sandbox.zygote.serve(config, socket.socket(fileno=control_fd))
+    sys.path, sys.prefix, sys.exec_prefix = prefixes
+    site.setquit(), site.setcopyright(), site.sethelper()
+    del stages, code
+    package.sandbox.zygote.serve(config, template, socket.socket(fileno=control_fd))
 """
 _ENVIRONMENT = {
     "HOME": "/workspace",
@@ -313,7 +341,11 @@ def _unnamed_file(data: bytes = b"") -> Iterator[BinaryIO]:
 def _bundle(template: Template) -> dict[str, Any]:
     folder = importlib.resources.files("execgym.sandbox")
     sources = [(name, folder.joinpath(f"{name}.py").read_text("utf-8")) for name in _STAGE_SOURCES]
-    return {"sources": sources, "config": _configuration(template)}
+    return {
+        "sources": sources,
+        "template_sources": template.sources,
+        "config": _configuration(template),
+    }
 
 
 def _configuration(template: Template) -> dict[str, Any]:
@@ -335,7 +367,6 @@ def _configuration(template: Template) -> dict[str, Any]:
         "environment": {**_ENVIRONMENT, **passed_on, "PATH": path},
         "bootstrap": _BOOTSTRAP,
         "template_modules": template.modules,
-        "template_sources": template.sources,
     }
 
 

@@ -143,16 +143,35 @@ def build_root(config: dict[str, Any]) -> NoReturn:
     for fd in config["inherit"]:
         os.set_inheritable(fd, True)
     python = config["python"]
-    arguments = [python, "-s", "-c", config["bootstrap"], *map(str, config["inherit"]), "serve"]
+    arguments = [
+        python,
+        "-s",
+        "-S",
+        "-c",
+        config["bootstrap"],
+        *map(str, config["inherit"]),
+        "serve",
+    ]
     os.execve(python, arguments, config["environment"])
 
 
-def serve(config: dict[str, Any], control: socket.socket) -> NoReturn:
-    """Second stage: preload the template, then fork a sandbox for each request until the end."""
+def serve(
+    config: dict[str, Any],
+    template_sources: list[tuple[str, types.CodeType | str]],
+    control: socket.socket,
+) -> NoReturn:
+    """Second stage: preload the template, then fork a sandbox for each request until the end.
+
+    Args:
+        config: The layout and the template's modules.
+        template_sources: Names of the template's own modules, each with its code or with the
+            reason why it has none.
+        control: The end over which requests come.
+    """
     # An owner that has gone cannot stop an import that never ends.
     signal.alarm(_PRELOAD_SECONDS)
     try:
-        _preload(config)
+        _preload(config["template_modules"], template_sources)
     except BaseException as error:
         reason = "%s: %s" % (type(error).__name__, error)
         control.send(json.dumps({"template_error": reason[:4000]}).encode())
@@ -167,17 +186,22 @@ def serve(config: dict[str, Any], control: socket.socket) -> NoReturn:
         os.dup2(null, fd)
     os.close(null)
     gc.collect()
+    kernel.trim_heap()
     gc.freeze()
     control.send(b'{"ready":true}')
     Zygote(config["covered"], control).run()
 
 
-def _preload(config: dict[str, Any]) -> None:
+def _preload(modules: list[str], template_sources: list[tuple[str, types.CodeType | str]]) -> None:
     sys.path[:] = [entry for entry in sys.path if entry]
-    _add_module("sandbox_channel", CHANNEL_SOURCE)
-    for name, source in config["template_sources"]:
-        _add_module(name, source)
-    for name in config["template_modules"]:
+    channel = compile(CHANNEL_SOURCE, "<sandbox_channel>", "exec", dont_inherit=True)
+    for name, code in [("sandbox_channel", channel), *template_sources]:
+        if isinstance(code, str):
+            raise ImportError("module %s cannot be compiled: %s" % (name, code))
+        module = types.ModuleType(name)
+        sys.modules[name] = module
+        exec(code, module.__dict__)
+    for name in modules:
         importlib.import_module(name)
     # These stages' own modules came by another way: in a sandbox there is no execgym to import.
     for name in [name for name in sys.modules if name.split(".")[0] == "execgym"]:
@@ -187,12 +211,6 @@ def _preload(config: dict[str, Any]) -> None:
         raise RuntimeError(
             "the template's modules start threads (%d), which no fork keeps" % threads
         )
-
-
-def _add_module(name: str, source: str) -> None:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(source, "<%s>" % name, "exec", dont_inherit=True), module.__dict__)
 
 
 class _Unclaimed(NamedTuple):
@@ -210,6 +228,8 @@ class Zygote:
         self._own_uids = _id_is_mapped(MAX_SLOTS)
         self._control = control
         self._filter = seccomp.build_filter(kernel.MACHINE)
+        self._prepared_shape = b""
+        self._prepared: guest.Preparation | None = None
         self._epoll = select.epoll()
         self._wakeup, wakeup_write = socket.socketpair()
         for end in (self._wakeup, wakeup_write):
@@ -291,6 +311,7 @@ class Zygote:
     def _fork(self, shape: bytes) -> _Unclaimed:
         if not self._free_slots:
             raise OSError(errno.EAGAIN, "this zygote has %d live sandboxes, its limit" % MAX_SLOTS)
+        prepared = self._prepare(shape)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         slot = self._free_slots.pop()
         try:
@@ -301,7 +322,7 @@ class Zygote:
             self._free_slots.append(slot)
             raise
         if pid == 0:
-            self._become_guest(theirs, shape)
+            self._become_guest(theirs, prepared)
         theirs.close()
         self._slots[pid] = slot
         uid = slot + 1 if self._own_uids else 0
@@ -332,7 +353,15 @@ class Zygote:
         self._epoll.register(fd, select.EPOLLRDHUP)
         return True
 
-    def _become_guest(self, gate: socket.socket, shape: bytes) -> NoReturn:
+    def _prepare(self, shape: bytes) -> guest.Preparation:
+        if self._prepared is None or shape != self._prepared_shape:
+            self._prepared = guest.prepare(
+                json.loads(shape), self._covered, self._filter, self._own_uids
+            )
+            self._prepared_shape = shape
+        return self._prepared
+
+    def _become_guest(self, gate: socket.socket, prepared: guest.Preparation) -> NoReturn:
         try:
             signal.set_wakeup_fd(-1)
             _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
@@ -340,11 +369,7 @@ class Zygote:
             os.dup2(gate.fileno(), guest.CHANNEL_FD, inheritable=False)
             kernel.close_from(guest.CHANNEL_FD + 1)
             gate.detach()
-            config = json.loads(shape)
-            config["filter"] = self._filter
-            config["may_set_groups"] = self._own_uids
-            config["covered"] = self._covered
-            guest.run(socket.socket(fileno=guest.CHANNEL_FD), config)
+            guest.run(socket.socket(fileno=guest.CHANNEL_FD), prepared)
         finally:
             os._exit(1)
 
