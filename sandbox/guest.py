@@ -35,6 +35,7 @@ UID = 1000
 CHANNEL_FD = 3
 MAX_LISTED_FILES = 8192
 _POLL_MS = 100
+_CHECK_SECONDS = 0.05
 _PIPE_CHUNK = 64 * 1024
 _HIGH_WATER = 1024 * 1024
 # The host's messages are held until the program takes them; a kill comes behind them.
@@ -356,6 +357,7 @@ class Guest:
         kind, number, head, body = frame
         if kind in (wire.RUN, wire.START):
             head["warm_bytes"] = self._warm_bytes
+            self._next_check = time.monotonic() + _CHECK_SECONDS
             try:
                 self._program = Program(number, head, body, channel=kind == wire.START)
             except OSError as error:
@@ -418,7 +420,7 @@ class Guest:
         now = time.monotonic()
         if now < self._next_check:
             return False
-        self._next_check = now + _POLL_MS / 2000
+        self._next_check = now + _CHECK_SECONDS
         _reap_orphans(self._program)
         return True
 
@@ -600,6 +602,14 @@ def _readable(fd: int) -> bool:
 # ---- the program's side of the fork -----------------------------------------------------------
 
 
+_CLOSE_ABOVE_CHANNEL = kernel.close_from_call(CHANNEL_FD + 1)
+_CLOSE_ABOVE_STDERR = kernel.close_from_call(CHANNEL_FD)
+_LIKE_ANY_PROGRAM = (
+    kernel.prctl_call(kernel.PR_SET_DUMPABLE, 1),
+    kernel.prctl_call(kernel.PR_SET_PDEATHSIG, 0),
+)
+
+
 def _run_worker(
     head: dict[str, Any], code: bytes, pipes: tuple[int, int, int], channel: int
 ) -> NoReturn:
@@ -626,9 +636,9 @@ def _become_worker(head: dict[str, Any], pipes: tuple[int, int, int], channel: i
         os.dup2(fd, target)
     if high_channel >= 0:
         os.dup2(high_channel, CHANNEL_FD, inheritable=False)
-        kernel.close_from(CHANNEL_FD + 1)
+        kernel.close_from(CHANNEL_FD + 1, _CLOSE_ABOVE_CHANNEL)
     else:
-        kernel.close_from(CHANNEL_FD)
+        kernel.close_from(CHANNEL_FD, _CLOSE_ABOVE_STDERR)
     os.setsid()
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     cpu = int(limits["cpu_seconds"]) + 2
@@ -650,8 +660,7 @@ def _become_worker(head: dict[str, Any], pipes: tuple[int, int, int], channel: i
         (resource.RLIMIT_STACK, 8 << 20, max(8 << 20, limits["memory_bytes"])),
     ):
         _limit(kind, soft, hard)
-    kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
-    kernel.prctl(kernel.PR_SET_PDEATHSIG, 0)
+    kernel.perform(_LIKE_ANY_PROGRAM)
 
 
 def _limit(kind: int, soft: int, hard: int) -> None:

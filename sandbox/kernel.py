@@ -106,22 +106,12 @@ def _check(result: int, what: str) -> int:
 def clone(flags: int) -> int:
     """Fork into new namespaces in one system call; return 0 in the child.
 
-    Python's own fork hooks run around it. glibc's do not, so the caller must be single-threaded.
+    Neither Python's nor the C library's fork hooks run, so the caller must be single-threaded, and
+    the child may run nothing of anyone else's but what it forks in the usual way.
     """
-    api = ctypes.pythonapi
-    call = _libc.syscall
     number = ctypes.c_long(_numbers()[0])
     arguments = (ctypes.c_ulong(flags | _SIGCHLD), *(ctypes.c_ulong(0),) * 4)
-    api.PyOS_BeforeFork()
-    pid = int(call(number, *arguments))
-    if pid == 0:
-        api.PyOS_AfterFork_Child()
-        return 0
-    number_of_error = ctypes.get_errno()
-    api.PyOS_AfterFork_Parent()
-    if pid < 0:
-        raise OSError(number_of_error, f"clone: {os.strerror(number_of_error)}")
-    return pid
+    return _check(int(_libc.syscall(number, *arguments)), "clone")
 
 
 def unshare(flags: int) -> None:
@@ -281,10 +271,16 @@ def pidfd_open(pid: int) -> int:
     return _check(int(call), "pidfd_open")
 
 
-def close_from(first: int) -> None:
+def close_from_call(first: int) -> Call:
+    """Prepare `close_from`."""
+    numbers = (ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), ctypes.c_uint(0))
+    return Call(f"close_range {first}", _libc.syscall, (ctypes.c_long(_CLOSE_RANGE), *numbers))
+
+
+def close_from(first: int, prepared: Call | None = None) -> None:
     """Close every file descriptor from `first` on."""
-    arguments = (ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), ctypes.c_uint(0))
-    if _libc.syscall(ctypes.c_long(_CLOSE_RANGE), *arguments) < 0:
+    _, function, arguments = prepared or close_from_call(first)
+    if function(*arguments) < 0:
         # Before Linux 5.9, one at a time, up to the limit.
         os.closerange(first, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
