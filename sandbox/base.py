@@ -116,7 +116,8 @@ class Sandbox(Protocol):
 
     Methods may be called from one task at a time, on the event loop that opened the sandbox.
     Cancelling a call closes the sandbox. Every method raises `SandboxError` when the sandbox
-    fails, and keeps raising `SandboxDiedError` after that.
+    fails, and keeps raising `SandboxDiedError` after that. A command may have limits of its own,
+    but no more memory or processes than its sandbox (`ValueError`).
     """
 
     @property

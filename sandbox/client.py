@@ -381,7 +381,7 @@ class NamespaceSandbox:
         limits: Limits | None = None,
     ) -> CommandResult:
         """Run `code` as `__main__` in a fork of the warm interpreter, in `/workspace`."""
-        limits = limits or self._spec.limits
+        limits = self._checked_limits(limits)
         head, source = _python_head(code, argv, limits)
         return await self._run(head, source + stdin, limits)
 
@@ -394,7 +394,7 @@ class NamespaceSandbox:
         limits: Limits | None = None,
     ) -> CommandResult:
         """Run a program in `/workspace`. A program that is missing gives exit code 127."""
-        limits = limits or self._spec.limits
+        limits = self._checked_limits(limits)
         if not argv:
             raise ValueError("a command needs at least the program's name")
         head = {
@@ -413,7 +413,7 @@ class NamespaceSandbox:
         self, code: str, *, argv: Sequence[str] = (), limits: Limits | None = None
     ) -> NamespaceProcess:
         """Start `code` as `run_python` does, with a message channel. One process at a time."""
-        limits = limits or self._spec.limits
+        limits = self._checked_limits(limits)
         head, source = _python_head(code, argv, limits)
         expected = frozenset({wire.STARTED, wire.REFUSED})
         largest = 2 * limits.output_bytes
@@ -472,6 +472,16 @@ class NamespaceSandbox:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    def _checked_limits(self, limits: Limits | None) -> Limits:
+        own = self._spec.limits
+        for name in ("memory_bytes", "processes") if limits is not None else ():
+            if getattr(limits, name) > getattr(own, name):
+                raise ValueError(
+                    f"a command's {name} may be at most its sandbox's, {getattr(own, name)}, not "
+                    f"{getattr(limits, name)}: open the sandbox with more"
+                )
+        return limits or own
 
     async def _run(self, head: dict[str, Any], body: bytes, limits: Limits) -> CommandResult:
         expected = frozenset({wire.RESULT, wire.REFUSED})

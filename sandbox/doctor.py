@@ -10,7 +10,7 @@ import resource
 import subprocess
 import sys
 
-from execgym.sandbox import kernel
+from execgym.sandbox import cgroup, kernel
 
 _PROBE = """
 import ctypes, sys
@@ -174,12 +174,25 @@ def _seccomp() -> Finding:
 
 
 def _control_groups() -> Finding:
-    if pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists():
+    if sys.platform != "linux":
+        return Finding(name="cgroups", value="none")
+    try:
+        controllers = cgroup.writable_controllers()
+    except OSError:
+        controllers = ()
+    unified = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
+    if controllers:
         return Finding(
-            name="cgroups", value="version 2", advice="This version limits by rlimits only."
+            name="cgroups",
+            value=f"version {2 if unified else 1}: {', '.join(controllers)}",
+            advice="Each sandbox gets a group of its own.",
         )
-    value = "version 1" if pathlib.Path("/sys/fs/cgroup/memory").exists() else "none"
-    return Finding(name="cgroups", value=value, advice="This version limits by rlimits only.")
+    return Finding(
+        name="cgroups",
+        value="none can be made",
+        advice="Rlimits and the guest's watch are what bounds a sandbox"
+        + (": start by systemd-run --user --scope for groups, too." if unified else "; root can."),
+    )
 
 
 def _memory() -> Finding:

@@ -28,11 +28,12 @@ import traceback
 import types
 from typing import Any, NamedTuple, NoReturn
 
-from execgym.sandbox import kernel, wire
+from execgym.sandbox import cgroup, kernel, wire
 
 WORKSPACE = "/workspace"
 UID = 1000
 CHANNEL_FD = 3
+_EVENTS_FD = 4
 MAX_LISTED_FILES = 8192
 _POLL_MS = 100
 _CHECK_SECONDS = 0.05
@@ -60,6 +61,7 @@ class Preparation(NamedTuple):
     in_use: list[kernel.Call]
     own_ids: bool
     warm_bytes: int
+    bounds: cgroup.Bounds
 
 
 def prepare(
@@ -68,7 +70,8 @@ def prepare(
     """Prepare to turn a process that is alone in new namespaces into a sandbox.
 
     Args:
-        shape: The size of the workspace in bytes and in inodes.
+        shape: The size of the workspace in bytes and in inodes, the memory of a process in bytes,
+            and the number of processes.
         covered: Trees of the image below folders of which each sandbox has its own.
         filter_program: The seccomp filter.
         own_ids: Whether sandboxes have host ids of their own.
@@ -76,13 +79,16 @@ def prepare(
     # Folders that lead to a covered tree are no part of what was asked for.
     inodes = shape["workspace_inodes"] + sum(tree.count("/") for tree in covered)
     options = "size=%d,nr_inodes=%d,mode=0755" % (shape["workspace_bytes"], inodes)
-    flags = kernel.MS_NOSUID | kernel.MS_NODEV
-    before_trees = [kernel.mount_call("tmpfs", "/sandbox", "tmpfs", flags, options)]
+    tmpfs_flags = kernel.MS_NOSUID | kernel.MS_NODEV
+    flags = tmpfs_flags | kernel.MS_NOEXEC
+    before_trees = [
+        kernel.mount_call("proc", "/proc", "proc", flags),
+        kernel.mount_call("tmpfs", "/sandbox", "tmpfs", tmpfs_flags, options),
+    ]
     for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):
         before_trees.append(kernel.make_folder_call("/sandbox/" + name))
         before_trees.append(kernel.bind_call("/sandbox/" + name, target))
-    # Read-only: a process may not even change its own standing with the OOM killer.
-    proc_flags = flags | kernel.MS_NOEXEC | kernel.MS_RDONLY
+    warm_bytes = _data_bytes()
     return Preparation(
         before_trees=before_trees,
         trees=[
@@ -90,7 +96,8 @@ def prepare(
             for index, tree in enumerate(covered)
         ],
         rest=[
-            kernel.mount_call("proc", "/proc", "proc", proc_flags),
+            # Read-only: a process may not even change its own standing with the OOM killer.
+            kernel.mount_call("proc", "/proc", "proc", flags | kernel.MS_RDONLY),
             kernel.host_name_call(b"sandbox"),
             *kernel.drop_capabilities_calls(),
             kernel.prctl_call(kernel.PR_SET_NO_NEW_PRIVS, 1),
@@ -101,12 +108,34 @@ def prepare(
         ],
         in_use=[kernel.process_name_call(b"sandbox")],
         own_ids=own_ids,
-        warm_bytes=_data_bytes(),
+        warm_bytes=warm_bytes,
+        bounds=cgroup.bounds_of(shape, _MEMORY_FACTOR, warm_bytes),
     )
 
 
-def set_up(prepared: Preparation) -> None:
-    """Turn this process, alone in new namespaces, into a sandbox that it cannot leave."""
+def keep_descriptors(gate: int, events: int) -> int:
+    """Close all but the gate, which becomes `CHANNEL_FD`, and the events, of which -1 is none.
+
+    Returns:
+        What the events have become.
+    """
+    high_gate = _duplicate_high(gate)
+    high_events = _duplicate_high(events) if events >= 0 else -1
+    os.dup2(high_gate, CHANNEL_FD, inheritable=False)
+    if high_events >= 0:
+        os.dup2(high_events, _EVENTS_FD, inheritable=False)
+        kernel.close_from(_EVENTS_FD + 1)
+        return _EVENTS_FD
+    kernel.close_from(_EVENTS_FD)
+    return -1
+
+
+def set_up(prepared: Preparation) -> int:
+    """Turn this process, alone in new namespaces, into a sandbox that it cannot leave.
+
+    Returns:
+        A descriptor of a `/proc` that can be written, which no program gets to see.
+    """
     if prepared.own_ids:
         os.setgroups(())
     os.setresgid(UID, UID, UID)
@@ -126,7 +155,9 @@ def set_up(prepared: Preparation) -> None:
     kernel.raise_loopback()
     os.chdir(WORKSPACE)
     os.umask(0o022)
+    processes = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     kernel.perform(prepared.rest)
+    return processes
 
 
 class Capture:
@@ -281,6 +312,10 @@ class Program:
         if pid == self.pid:
             self.status = status
 
+    def was_killed(self) -> bool:
+        """Return whether it was ended by the signal that the kernel, too, ends processes with."""
+        return os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == signal.SIGKILL
+
     def result(self) -> tuple[dict[str, Any], bytes]:
         """Return the head and the body of the answer."""
         number = os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else 0
@@ -306,7 +341,12 @@ class Program:
 class Guest:
     """The server on the connection."""
 
-    def __init__(self, connection: socket.socket, warm_bytes: int) -> None:
+    def __init__(
+        self, connection: socket.socket, warm_bytes: int, events: int, processes: int
+    ) -> None:
+        self._processes = processes
+        self._events = events
+        self._memory_kills = cgroup.memory_kills(events) if events >= 0 else 0
         self._connection = connection
         self._connection.setblocking(False)
         self._decoder = wire.Decoder()
@@ -357,6 +397,7 @@ class Guest:
         kind, number, head, body = frame
         if kind in (wire.RUN, wire.START):
             head["warm_bytes"] = self._warm_bytes
+            head["processes"] = self._processes
             self._next_check = time.monotonic() + _CHECK_SECONDS
             try:
                 self._program = Program(number, head, body, channel=kind == wire.START)
@@ -484,6 +525,10 @@ class Guest:
         program.finish()
         if program.channel is not None:
             self._drain_channel(program)
+        if self._events >= 0 and program.was_killed():
+            kills, self._memory_kills = self._memory_kills, cgroup.memory_kills(self._events)
+            if self._memory_kills > kills and not program.stopped:
+                program.limit = program.limit or "memory"
         head, body = program.result()
         self.send(wire.RESULT, program.number, head, body)
         self._program = None
@@ -629,6 +674,11 @@ def _run_worker(
 
 def _become_worker(head: dict[str, Any], pipes: tuple[int, int, int], channel: int) -> None:
     limits = head["limits"]
+    kernel.perform(_LIKE_ANY_PROGRAM)
+    if head["processes"] >= 0:
+        # Where memory runs out, this goes before PID 1, which has to tell of it.
+        standing = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=head["processes"])
+        os.write(standing, b"1000")
     # Duplicated above every fd that is to be set, so that none is overwritten too early.
     high = [_duplicate_high(fd) for fd in pipes]
     high_channel = _duplicate_high(channel) if channel >= 0 else -1
@@ -660,7 +710,6 @@ def _become_worker(head: dict[str, Any], pipes: tuple[int, int, int], channel: i
         (resource.RLIMIT_STACK, 8 << 20, max(8 << 20, limits["memory_bytes"])),
     ):
         _limit(kind, soft, hard)
-    kernel.perform(_LIKE_ANY_PROGRAM)
 
 
 def _limit(kind: int, soft: int, hard: int) -> None:
@@ -882,20 +931,22 @@ _FILE_REQUESTS = {
 }
 
 
-def run(gate: socket.socket, prepared: Preparation) -> NoReturn:
+def run(gate: socket.socket, events: int, prepared: Preparation) -> NoReturn:
     """Set the sandbox up, wait for its connection, and serve it until the host hangs up.
 
     Args:
         gate: Says when this process's ids are mapped, then carries the connection. It is open as
             `CHANNEL_FD`, whose number the connection takes over.
+        events: The file that counts kills for want of memory, or -1.
         prepared: The sandbox's shape, and what is the same for all.
     """
     try:
         if gate.recv(16) != b"mapped":
             os._exit(1)
         failure = ""
+        processes = -1
         try:
-            set_up(prepared)
+            processes = set_up(prepared)
         except OSError as error:
             failure = str(error)
         _, fds = kernel.receive_descriptors(gate)
@@ -911,7 +962,7 @@ def run(gate: socket.socket, prepared: Preparation) -> NoReturn:
             head = {"stage": "set-up", "reason": failure}
             connection.sendall(wire.encode(wire.Frame(wire.FAILED, 0, head, b"")))
         else:
-            Guest(connection, prepared.warm_bytes).serve()
+            Guest(connection, prepared.warm_bytes, events, processes).serve()
     finally:
         # The kernel kills everything else in the PID namespace.
         os._exit(0)

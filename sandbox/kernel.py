@@ -50,6 +50,7 @@ PR_CAP_AMBIENT_CLEAR_ALL = 4
 SECCOMP_MODE_FILTER = 2
 
 _SIGCHLD = 17
+_CLONE_INTO_CGROUP = 0x200000000
 _MSG_CMSG_CLOEXEC = 0x40000000
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP_RUNNING = 0x41
@@ -60,6 +61,7 @@ MACHINE = os.uname().machine
 _NUMBERS = {"x86_64": (56, 155, 126), "aarch64": (220, 41, 91)}
 # From 424 on the numbers are the same on every architecture.
 _PIDFD_OPEN = 434
+_CLONE3 = 435
 _CLOSE_RANGE = 436
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -103,15 +105,25 @@ def _check(result: int, what: str) -> int:
     return result
 
 
-def clone(flags: int) -> int:
+def clone(flags: int, cgroup: int = -1) -> int:
     """Fork into new namespaces in one system call; return 0 in the child.
 
     Neither Python's nor the C library's fork hooks run, so the caller must be single-threaded, and
     the child may run nothing of anyone else's but what it forks in the usual way.
+
+    Args:
+        flags: The namespaces.
+        cgroup: The folder of the group of version 2 to be born in, or -1 for the parent's.
     """
-    number = ctypes.c_long(_numbers()[0])
-    arguments = (ctypes.c_ulong(flags | _SIGCHLD), *(ctypes.c_ulong(0),) * 4)
-    return _check(int(_libc.syscall(number, *arguments)), "clone")
+    if cgroup >= 0:
+        # struct clone_args: flags, four of no use here, the exit signal, ..., the group.
+        fields = (flags | _CLONE_INTO_CGROUP, 0, 0, 0, _SIGCHLD, 0, 0, 0, 0, 0, cgroup)
+        described = ctypes.create_string_buffer(struct.pack("=11Q", *fields), 88)
+        call = _libc.syscall(ctypes.c_long(_CLONE3), described, ctypes.c_size_t(88))
+    else:
+        arguments = (ctypes.c_ulong(flags | _SIGCHLD), *(ctypes.c_ulong(0),) * 4)
+        call = _libc.syscall(ctypes.c_long(_numbers()[0]), *arguments)
+    return _check(int(call), "clone")
 
 
 def unshare(flags: int) -> None:

@@ -38,7 +38,7 @@ _SEND_AGAIN_SECONDS = 0.01
 # its socket, where they would block, and use up their own time to start.
 _REQUESTS_AT_ONCE = 64
 _LAST_WORDS_BYTES = 1500
-_STAGE_SOURCES = ("kernel", "seccomp", "wire", "guest", "zygote")
+_STAGE_SOURCES = ("kernel", "cgroup", "seccomp", "wire", "guest", "zygote")
 _BOOTSTRAP = """
 import json, marshal, os, site, socket, sys, types
 bundle_fd, control_fd, stage = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -85,7 +85,9 @@ else:
     sys.path, sys.prefix, sys.exec_prefix = prefixes
     site.setquit(), site.setcopyright(), site.sethelper()
     del stages, code
-    package.sandbox.zygote.serve(config, template, socket.socket(fileno=control_fd))
+    package.sandbox.zygote.serve(
+        config, template, sys.argv[4:], socket.socket(fileno=control_fd)
+    )
 """
 _ENVIRONMENT = {
     "HOME": "/workspace",
@@ -199,6 +201,8 @@ class Zygote:
         request = {
             "workspace_bytes": spec.limits.workspace_bytes,
             "workspace_inodes": spec.limits.workspace_inodes,
+            "memory_bytes": spec.limits.memory_bytes,
+            "processes": spec.limits.processes,
         }
         message = json.dumps(request).encode()
         ours, theirs = socket.socketpair()

@@ -26,7 +26,7 @@ import sys
 import types
 from typing import Any, NamedTuple, NoReturn
 
-from execgym.sandbox import guest, kernel, seccomp, wire
+from execgym.sandbox import cgroup, guest, kernel, seccomp, wire
 
 # As root, each zygote has a range of host ids to itself, told apart by its process number, between
 # 2^30 and 2^31, which no distribution hands out. Id 0 of the range is the zygote's own, the others
@@ -90,9 +90,11 @@ def build_root(config: dict[str, Any]) -> NoReturn:
     """
     os.umask(0o022)
     root = os.geteuid() == 0 and _id_is_mapped(_UID_BASE + _UID_RANGES * _UIDS_EACH - 1)
-    # Where memory runs out, what runs in sandboxes goes before anything of the owner's. What a
-    # privileged process sets here, no process in a sandbox can lower.
-    _write("/proc/self/oom_score_adj", "1000")
+    # Where memory runs out, what runs in sandboxes goes before anything of the owner's, and a
+    # program before its PID 1. What a privileged process sets here, no sandbox can lower.
+    _write("/proc/self/oom_score_adj", "900")
+    groups = cgroup.make_groups()
+    held = [cgroup.remove_after_end([path for path, _ in groups])] if groups else []
     kernel.unshare(kernel.CLONE_NEWNS | (0 if root else kernel.CLONE_NEWUSER))
     if not root:
         _write("/proc/self/setgroups", "deny")
@@ -137,27 +139,22 @@ def build_root(config: dict[str, Any]) -> NoReturn:
             kernel.restrict(point, kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV)
     if root:
         # Neither the image's interpreter nor the template's modules get to run as the host's root.
-        kernel.enter_user_namespace(
-            _UID_BASE + (os.getpid() % _UID_RANGES) * _UIDS_EACH, _UIDS_EACH
-        )
-    for fd in config["inherit"]:
+        first_id = _UID_BASE + (os.getpid() % _UID_RANGES) * _UIDS_EACH
+        cgroup.give_to([group for _, group in groups], first_id)
+        kernel.enter_user_namespace(first_id, _UIDS_EACH)
+    for fd in (*config["inherit"], *held, *(group.fd for _, group in groups)):
         os.set_inheritable(fd, True)
     python = config["python"]
-    arguments = [
-        python,
-        "-s",
-        "-S",
-        "-c",
-        config["bootstrap"],
-        *map(str, config["inherit"]),
-        "serve",
-    ]
+    descriptors = map(str, config["inherit"])
+    described = [cgroup.describe(group) for _, group in groups]
+    arguments = [python, "-s", "-S", "-c", config["bootstrap"], *descriptors, "serve", *described]
     os.execve(python, arguments, config["environment"])
 
 
 def serve(
     config: dict[str, Any],
     template_sources: list[tuple[str, types.CodeType | str]],
+    groups: list[str],
     control: socket.socket,
 ) -> NoReturn:
     """Second stage: preload the template, then fork a sandbox for each request until the end.
@@ -166,6 +163,7 @@ def serve(
         config: The layout and the template's modules.
         template_sources: Names of the template's own modules, each with its code or with the
             reason why it has none.
+        groups: The zygote's own control groups, each as `cgroup.describe` writes it.
         control: The end over which requests come.
     """
     # An owner that has gone cannot stop an import that never ends.
@@ -188,8 +186,10 @@ def serve(
     gc.collect()
     kernel.trim_heap()
     gc.freeze()
+    slots = cgroup.Slots([cgroup.read_description(text) for text in groups])
+    zygote = Zygote(config["covered"], slots, control)
     control.send(b'{"ready":true}')
-    Zygote(config["covered"], control).run()
+    zygote.run()
 
 
 def _preload(modules: list[str], template_sources: list[tuple[str, types.CodeType | str]]) -> None:
@@ -223,8 +223,9 @@ class _Unclaimed(NamedTuple):
 class Zygote:
     """The server: requests in, sandboxes out, and the dead collected."""
 
-    def __init__(self, covered: list[str], control: socket.socket) -> None:
+    def __init__(self, covered: list[str], cgroups: cgroup.Slots, control: socket.socket) -> None:
         self._covered = covered
+        self._cgroups = cgroups
         self._own_uids = _id_is_mapped(MAX_SLOTS)
         self._control = control
         self._filter = seccomp.build_filter(kernel.MACHINE)
@@ -314,16 +315,23 @@ class Zygote:
         prepared = self._prepare(shape)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         slot = self._free_slots.pop()
+        entry = None
         try:
-            pid = kernel.clone(kernel.ALL_NAMESPACES)
+            if self._cgroups:
+                entry = self._cgroups.open(slot, prepared.bounds)
+            # The namespace of control groups is made from within the sandbox's own, its root.
+            namespaces = kernel.ALL_NAMESPACES & ~(kernel.CLONE_NEWCGROUP if entry else 0)
+            pid = kernel.clone(namespaces, entry.folder if entry else -1)
+            if pid == 0:
+                self._become_guest(theirs, entry, prepared)
         except OSError:
             ours.close()
-            theirs.close()
             self._free_slots.append(slot)
             raise
-        if pid == 0:
-            self._become_guest(theirs, prepared)
-        theirs.close()
+        finally:
+            theirs.close()
+            if entry is not None:
+                entry.close()
         self._slots[pid] = slot
         uid = slot + 1 if self._own_uids else 0
         try:
@@ -361,15 +369,20 @@ class Zygote:
             self._prepared_shape = shape
         return self._prepared
 
-    def _become_guest(self, gate: socket.socket, prepared: guest.Preparation) -> NoReturn:
+    def _become_guest(
+        self, gate: socket.socket, entry: cgroup.Entry | None, prepared: guest.Preparation
+    ) -> NoReturn:
         try:
+            events = -1
+            if entry is not None:
+                entry.enter()
+                kernel.unshare(kernel.CLONE_NEWCGROUP)
+                events = entry.events
             signal.set_wakeup_fd(-1)
             _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
             # Everyone's connections were inherited: they must not stay open here.
-            os.dup2(gate.fileno(), guest.CHANNEL_FD, inheritable=False)
-            kernel.close_from(guest.CHANNEL_FD + 1)
-            gate.detach()
-            guest.run(socket.socket(fileno=guest.CHANNEL_FD), prepared)
+            events = guest.keep_descriptors(gate.detach(), events)
+            guest.run(socket.socket(fileno=guest.CHANNEL_FD), events, prepared)
         finally:
             os._exit(1)
 
