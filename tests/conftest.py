@@ -10,6 +10,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEAK_DEADLINE_SECONDS = 10
 
+pytest_plugins = ("docker_daemon",)
+
 
 def _test_data() -> pathlib.Path:
     return pathlib.Path(os.environ.get("EXECGYM_TEST_DATA", ROOT.parent / "shared" / "data"))

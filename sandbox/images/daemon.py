@@ -1,0 +1,79 @@
+"""Reaching the Docker daemon, and saying plainly why it cannot be reached."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from execgym.sandbox.images.errors import ImageError
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+_DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
+# A build step or an import says nothing while it works.
+_ANSWER_SECONDS = 900
+_CONNECT_SECONDS = 10
+
+
+@contextlib.contextmanager
+def docker_client(address: str = "") -> Iterator[DockerClient]:
+    """Yield a client of a Docker daemon.
+
+    What the daemon refuses inside the block is raised as `ImageError` with its reason.
+
+    Args:
+        address: The daemon's address, such as `"unix:///var/run/docker.sock"`, or `""` for the one
+            that `DOCKER_HOST` names, or else the local one.
+
+    Raises:
+        ImageError: No daemon answers, or this user may not use it.
+    """
+    # Importing the SDK takes longer than importing all of execgym.sandbox.
+    import docker
+    import requests
+
+    address = address or os.environ.get("DOCKER_HOST") or _DEFAULT_ADDRESS
+    _try_socket(address)
+    try:
+        client = docker.from_env(
+            timeout=_ANSWER_SECONDS, environment={**os.environ, "DOCKER_HOST": address}
+        )
+    except docker.errors.DockerException as error:
+        raise ImageError(_unreachable(address, str(error))) from None
+    try:
+        yield client
+    except docker.errors.DockerException as error:
+        raise ImageError(f"the Docker daemon refused: {error}") from error
+    except requests.RequestException as error:
+        raise ImageError(f"the Docker daemon stopped answering: {error}") from error
+    finally:
+        client.close()
+
+
+def _try_socket(address: str) -> None:
+    """Connect to a local daemon's socket once, since the SDK loses a socket where that fails."""
+    scheme, _, path = address.partition("://")
+    if scheme != "unix":
+        return
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+            trial.settimeout(_CONNECT_SECONDS)
+            trial.connect(path)
+    except PermissionError:
+        raise ImageError(
+            f"this user may not use the Docker daemon at {address}: run the command as root, or "
+            "put the user into the group docker (usermod --append --groups docker USER)"
+        ) from None
+    except OSError as error:
+        raise ImageError(_unreachable(address, str(error))) from None
+
+
+def _unreachable(address: str, reason: str) -> str:
+    return (
+        f"no Docker daemon answers at {address} ({reason}): start it (systemctl start docker), "
+        "install it (apt-get install docker.io), or let DOCKER_HOST name one"
+    )
