@@ -216,4 +216,5 @@ def _finished(episode: _Episode) -> Trajectory:
         reason=str(verdict.get("reason", "")),
         observation=episode.observation,
         actions=tuple(episode.actions),
+        image=str(episode.info.get("image", "")),
     )

@@ -201,6 +201,7 @@ def _as_json(trajectory: Trajectory) -> dict[str, Any]:
         "reason": trajectory.reason,
         "observation": trajectory.observation,
         "actions": trajectory.actions,
+        "image": trajectory.image,
         "sampled_tokens": trajectory.sampled_tokens,
     }
 

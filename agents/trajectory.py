@@ -51,6 +51,8 @@ class Trajectory:
         reason: The verdict's sentence.
         observation: The first observation.
         actions: The messages as the env saw them.
+        image: Digest of the image that the sandboxes were made from, or of the host; see
+            `execgym.sandbox.fingerprint`. `""` where nothing ran and nothing was judged.
     """
 
     prompt_ids: tuple[int, ...]
@@ -64,6 +66,7 @@ class Trajectory:
     reason: str = ""
     observation: str = ""
     actions: tuple[str, ...] = ()
+    image: str = ""
 
     @property
     def success(self) -> bool:

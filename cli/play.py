@@ -87,6 +87,7 @@ def _play(env: gymnasium.Env[str, str], agent: Agent, seed: int) -> dict[str, An
                 "reward_valid": info["reward_valid"],
                 "passed": info["verdict"]["status"] == "pass",
                 "turns": info["turn"],
+                "image": info["image"],
                 "verdict": info["verdict"],
             }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import dataclasses
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,6 +29,7 @@ from execgym.sandbox import (
     SandboxUnavailableError,
     Template,
     TemplateError,
+    image_fingerprint,
     open_sandbox,
     run_sync,
 )
@@ -155,6 +157,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self._judge = self._make_judge(backend)
         self._task: Task | None = None
         self._sandbox: Sandbox | None = None
+        self._image = ""
         self._turn = 0
         self._over = True
         self._seconds = 0.0
@@ -209,6 +212,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
                 await sandbox.close()
                 raise
             self._sandbox = sandbox
+            self._image = sandbox.fingerprint
         return self._sandbox
 
     # ---- the async core -----------------------------------------------------------------------
@@ -233,6 +237,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         task = self._pick(options)
         await self._close_sandbox()
         self._task = task
+        self._image = ""
         self._turn = 0
         self._over = False
         self._seconds = 0.0
@@ -456,6 +461,10 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
     ) -> StepResult:
         # The candidate's processes are gone before anything is graded.
         await self._close_sandbox()
+        if not self._image:
+            # Only the judge's sandboxes have run, or none: they are made from the same image.
+            with contextlib.suppress(SandboxError):
+                self._image = await image_fingerprint(self._spec)
         task = self.task
         if artifacts is None:
             verdict = Verdict(
@@ -536,6 +545,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             "stdout": decode(command.stdout) if command is not None else "",
             "stderr": decode(command.stderr) if command is not None else "",
             "reward_valid": verdict.valid if verdict is not None else True,
+            "image": self._image,
         }
         if verdict is not None:
             info["verdict"] = verdict.as_info()

@@ -1,6 +1,6 @@
 """Sandboxes: what they are, how to open one, and what this machine allows."""
 
-from execgym.sandbox.backend import open_sandbox
+from execgym.sandbox.backend import image_fingerprint, open_sandbox
 from execgym.sandbox.base import CommandResult, Process, Sandbox, SandboxStats
 from execgym.sandbox.doctor import Capacity, Finding, Report, diagnose
 from execgym.sandbox.errors import (
@@ -42,6 +42,7 @@ __all__ = [
     "TemplateError",
     "close_zygotes",
     "diagnose",
+    "image_fingerprint",
     "open_sandbox",
     "run_sync",
     "shared_loop",

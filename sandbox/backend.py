@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from execgym.sandbox.base import Sandbox
+from execgym.sandbox.fingerprint import template_fingerprint
 from execgym.sandbox.namespace import open_namespace_sandbox
 from execgym.sandbox.spec import SandboxSpec
 
@@ -18,3 +21,8 @@ async def open_sandbox(spec: SandboxSpec) -> Sandbox:
         SandboxStartError: The sandbox did not come up.
     """
     return await open_namespace_sandbox(spec)
+
+
+async def image_fingerprint(spec: SandboxSpec) -> str:
+    """Return what `Sandbox.fingerprint` of a sandbox of this spec says, without opening one."""
+    return await asyncio.to_thread(template_fingerprint, spec.template)

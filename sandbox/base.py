@@ -125,6 +125,11 @@ class Sandbox(Protocol):
         """What it was opened with."""
         ...
 
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what it was made from, `"sha256:..."`; see `execgym.sandbox.fingerprint`."""
+        ...
+
     async def run_python(
         self,
         code: str,

@@ -341,20 +341,27 @@ class NamespaceProcess:
 class NamespaceSandbox:
     """A sandbox made by a zygote on this host; see `execgym.sandbox.Sandbox`."""
 
-    def __init__(self, spec: SandboxSpec, connection: Connection) -> None:
+    def __init__(self, spec: SandboxSpec, connection: Connection, fingerprint: str) -> None:
         self._spec = spec
         self._connection = connection
+        self._fingerprint = fingerprint
 
     @classmethod
-    async def connect(cls, spec: SandboxSpec, end: socket.socket) -> Self:
-        """Wait for the sandbox at the other end of a socket and return it."""
+    async def connect(cls, spec: SandboxSpec, end: socket.socket, fingerprint: str) -> Self:
+        """Wait for the sandbox at the other end of a socket and return it.
+
+        Args:
+            spec: What it was asked for with.
+            end: The host's end of the connection.
+            fingerprint: Digest of the image that it is made from.
+        """
         loop = asyncio.get_running_loop()
         try:
             _, connection = await loop.create_connection(Connection, sock=end)
         except BaseException:
             end.close()
             raise
-        sandbox = cls(spec, connection)
+        sandbox = cls(spec, connection, fingerprint)
         try:
             await connection.ready()
         except TimeoutError:
@@ -371,6 +378,11 @@ class NamespaceSandbox:
     def spec(self) -> SandboxSpec:
         """What it was opened with."""
         return self._spec
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the image that it was made from."""
+        return self._fingerprint
 
     async def run_python(
         self,

@@ -28,6 +28,7 @@ from execgym.sandbox.errors import (
     SandboxUnavailableError,
     TemplateError,
 )
+from execgym.sandbox.fingerprint import template_fingerprint
 from execgym.sandbox.spec import SandboxSpec, Template
 
 _ENDING_SECONDS = 1.0
@@ -122,6 +123,7 @@ class Zygote:
     def __init__(self, template: Template) -> None:
         _raise_file_limit()
         bundle = json.dumps(_bundle(template)).encode()
+        self._fingerprint = template_fingerprint(template)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # Its stderr goes to a file: a pipe that nobody reads would fill and block it.
         with theirs, _unnamed_file(bundle) as file, _unnamed_file() as last_words:
@@ -194,7 +196,8 @@ class Zygote:
         """
         loop = asyncio.get_running_loop()
         async with self._gates.setdefault(loop, asyncio.Semaphore(_REQUESTS_AT_ONCE)):
-            return await NamespaceSandbox.connect(spec, await self._request(spec))
+            end = await self._request(spec)
+            return await NamespaceSandbox.connect(spec, end, self._fingerprint)
 
     async def _request(self, spec: SandboxSpec) -> socket.socket:
         """Send a request and return the host's end of the sandbox's connection."""

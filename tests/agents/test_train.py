@@ -55,6 +55,7 @@ class LetterEnv(gymnasium.Env):
         reward = sum(map(action.count, "abcd")) / max(1, len(action))
         verdict = {"status": "pass" if reward > 0.3 else "fail", "reason": ""}
         info = {"task_id": self.task.id, "level": 1, "reward_valid": True, "verdict": verdict}
+        info["image"] = "sha256:letters"
         return "", reward, True, False, info
 
 
@@ -129,6 +130,7 @@ def test_a_run_leaves_all_that_it_promises(config, run):
     episodes = [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
     assert len(episodes) == report.episodes == 4 * 2 * 4
     assert {"task_id", "actions", "reward", "reward_valid", "status", "step"} <= episodes[0].keys()
+    assert {episode["image"] for episode in episodes} == {"sha256:letters"}
     evaluations = (folder / "evaluations.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in evaluations] == [0, 2, 4]
     assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")

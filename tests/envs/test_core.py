@@ -84,6 +84,7 @@ class Workspace:
 
     opened = 0
     live = 0
+    fingerprint = "sha256:of the episode's"
 
     def __init__(self, spec):
         self.spec = spec
@@ -158,7 +159,11 @@ def workspaces(monkeypatch):
     async def open_sandbox(spec):
         return Workspace(spec)
 
+    async def image_fingerprint(spec):
+        return "sha256:of the judge's"
+
     monkeypatch.setattr(core_module, "open_sandbox", open_sandbox)
+    monkeypatch.setattr(core_module, "image_fingerprint", image_fingerprint)
     Workspace.opened = Workspace.live = 0
     yield Workspace
     assert Workspace.live == 0
@@ -536,3 +541,19 @@ def test_infos_are_new_objects_of_stable_types(env):
     *_, last = env.step("wrong")
     assert None not in last.values()
     assert {key: type(last[key]) for key in kinds[0]} == kinds[0]
+
+
+def test_info_names_the_image_once_something_has_run_in_it(env):
+    _, info = env.reset(seed=1)
+    assert info["image"] == ""
+    *_, info = env.step(look())
+    assert info["image"] == Workspace.fingerprint
+    *_, info = env.step(right(env))
+    assert info["image"] == Workspace.fingerprint
+    _, info = env.reset(seed=1)
+    assert info["image"] == ""
+
+
+def test_info_names_the_image_where_only_the_judge_has_run(env):
+    *_, info = env.step(right(env))
+    assert info["image"] == "sha256:of the judge's"

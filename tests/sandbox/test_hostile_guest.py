@@ -80,7 +80,7 @@ def play(scene, first=READY):
             guest = Guest(theirs)
             theirs.send(first)
             async with asyncio.timeout(20):
-                sandbox = await NamespaceSandbox.connect(SandboxSpec(limits=LIMITS), ours)
+                sandbox = await NamespaceSandbox.connect(SandboxSpec(limits=LIMITS), ours, "")
                 async with sandbox:
                     await scene(sandbox, guest)
 
@@ -454,8 +454,8 @@ def test_one_lying_guest_does_not_touch_another():
         with bad_end, good_end:
             spec = SandboxSpec(limits=LIMITS)
             async with (
-                await NamespaceSandbox.connect(spec, bad) as liar,
-                await NamespaceSandbox.connect(spec, good) as honest,
+                await NamespaceSandbox.connect(spec, bad, "") as liar,
+                await NamespaceSandbox.connect(spec, good, "") as honest,
             ):
                 answering = asyncio.gather(
                     Guest(bad_end).answer(b"\0" * 100),
