@@ -741,6 +741,8 @@ def _exec_command(head: dict[str, Any]) -> int:
 
 def _run_main(code: str, argv: list[str]) -> int:
     """Run `code` as the main script, with the exit status that the interpreter would give."""
+    # The collection at the end is of the program's own: to look at more copies pages.
+    gc.freeze()
     main = types.ModuleType("__main__")
     main.__dict__["__builtins__"] = __builtins__
     name = "<main>"

@@ -279,6 +279,8 @@ def trim_heap() -> None:
 
 def pidfd_open(pid: int) -> int:
     """Return a file descriptor that becomes readable when the process ends."""
+    if hasattr(os, "pidfd_open"):
+        return os.pidfd_open(pid)
     call = _libc.syscall(ctypes.c_long(_PIDFD_OPEN), ctypes.c_int(pid), ctypes.c_uint(0))
     return _check(int(call), "pidfd_open")
 
