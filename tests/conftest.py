@@ -9,8 +9,30 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEAK_DEADLINE_SECONDS = 10
-
 pytest_plugins = ("docker_daemon",)
+BACKENDS = ("namespace",)
+"""The sandbox backends that the conformance and attack suites run on."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--backend",
+        action="append",
+        choices=BACKENDS,
+        help="run what runs on every sandbox backend on this one only (may be repeated)",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "backend" in metafunc.fixturenames:
+        backends = metafunc.config.getoption("--backend") or BACKENDS
+        metafunc.parametrize("backend", backends, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each sandbox backend in turn."""
+    return request.param
 
 
 def _test_data() -> pathlib.Path:
