@@ -9,7 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEAK_DEADLINE_SECONDS = 10
-pytest_plugins = ("docker_daemon",)
+pytest_plugins = ("docker_daemon", "ordinary_user")
 BACKENDS = ("namespace",)
 """The sandbox backends that the conformance and attack suites run on."""
 
@@ -82,9 +82,14 @@ def _skipped(session: pytest.Session) -> int:
 
 
 def _left_behind() -> set[str]:
-    """Name what a sandbox could leave on the host: processes, mounts, temporary entries."""
+    """Name what a sandbox could leave on the host: processes, mounts, temporary entries.
+
+    An ordinary user can leave nothing but its own, and is not alone.
+    """
+    everyone = os.geteuid() == 0
+    whose = ["-e"] if everyone else ["-U", str(os.geteuid())]
     listing = subprocess.run(
-        ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
+        ["ps", *whose, "-o", "pid,ppid,args"], capture_output=True, text=True, check=True
     ).stdout.splitlines()
     processes = {line for line in listing if "zygote" in line or "execgym-sandbox" in line}
     mounts = {
@@ -92,7 +97,11 @@ def _left_behind() -> set[str]:
         for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()
         if "execgym" in line
     }
-    temporary = {str(path) for path in pathlib.Path("/tmp").glob("execgym*")}
+    temporary = {
+        str(path)
+        for path in pathlib.Path("/tmp").glob("execgym*")
+        if everyone or path.lstat().st_uid == os.geteuid()
+    }
     return processes | mounts | temporary
 
 

@@ -196,7 +196,7 @@ class Host:
         self.unix_path = str(folder / "service")
         self.unix = socket.socket(socket.AF_UNIX)
         self.unix.bind(self.unix_path)
-        self.abstract_name = f"\0execgym-attacked-{os.getpid()}"
+        self.abstract_name = f"\0attacked-host-{os.getpid()}"
         self.abstract = socket.socket(socket.AF_UNIX)
         self.abstract.bind(self.abstract_name)
         self._listeners = (self.service, self.unix, self.abstract)

@@ -1,9 +1,11 @@
 """The memory, the descriptors and the switches that /proc and tracing would open."""
 
+import os
+
 from arena import Attack, is_refused, prints
 
 _ITS_OWN = ("mem", "environ", "maps", "auxv", "io", "stack", "syscall", "personality", "wchan")
-_ITS_LINKS = ("fd", "map_files", "root", "cwd", "exe", "ns/user", "ns/mnt", "fd/3", "task/1/fd")
+_ITS_LINKS = ("fd", "root", "cwd", "exe", "ns/user", "ns/mnt", "fd/3", "task/1/fd")
 _SWITCHES = (
     "/proc/sys/kernel/core_pattern",
     "/proc/sys/kernel/hostname",
@@ -76,12 +78,23 @@ for name in {_ITS_OWN!r}:
         code=f"""
 for name in {_ITS_LINKS!r}:
     path = '/proc/1/' + name
-    attempt(path, os.listdir, path)
-    attempt(path, os.readlink, path)
-    if not name.endswith(('fd', 'map_files')):
-        for function in (os.chdir, os.stat): attempt(path, function, path)
-        attempt(path, os.open, path, os.O_RDONLY)
+    try: numbers = os.listdir(path) if name.endswith('fd') else []
+    except OSError: numbers = range(16)
+    for each in [path, *('%s/%s' % (path, number) for number in numbers)]:
+        attempt(each, os.readlink, each)
+        if each != path or not name.endswith('fd'):
+            for function in (os.chdir, os.stat): attempt(each, function, each)
+            for flags in (os.O_RDONLY, os.O_WRONLY, os.O_PATH): attempt(each, os.open, each, flags)
+attempt('its mappings', os.listdir, '/proc/1/map_files')
 """,
+    ),
+    Attack(
+        number=10,
+        name="how many descriptors the first process has",
+        code="attempt('numbers', os.listdir, '/proc/1/fd')",
+        # An ordinary user's zygote belongs to that user, and so do the entries of its sandboxes'
+        # first processes: the numbers can be listed there, but none can be followed, as above.
+        must=is_refused if os.geteuid() == 0 else lambda result: None,
     ),
     Attack(
         number=10,
