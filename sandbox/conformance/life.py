@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 
 from execgym.sandbox.conformance.suite import (
     Group,
@@ -110,6 +111,15 @@ async def specification(sandboxes: Sandboxes) -> None:
     async with sandboxes.fresh(processes=17, wall_seconds=5) as sandbox:
         wanted = Limits(processes=17, wall_seconds=5)
         expect_equal(sandbox.spec.limits, wanted, "spec.limits")
+
+
+@GROUP.case
+async def fingerprint(sandboxes: Sandboxes) -> None:
+    """A sandbox names what it was made from by a digest, the same for all of an image."""
+    async with sandboxes.shared() as first, sandboxes.fresh() as second:
+        digest = first.fingerprint
+        expect(re.fullmatch("sha256:[0-9a-f]{64}", digest) is not None, f"it is {digest!r}")
+        expect_equal(second.fingerprint, digest, "the second one's")
 
 
 @GROUP.case

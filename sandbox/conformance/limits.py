@@ -128,6 +128,19 @@ async def limits_of_one_call(sandboxes: Sandboxes) -> None:
 
 
 @GROUP.case
+async def no_more_than_the_sandbox(sandboxes: Sandboxes) -> None:
+    """A command may not have more memory or processes than its sandbox."""
+    async with sandboxes.fresh(memory_bytes=64 * _MIB, processes=8) as sandbox:
+        for limits in (
+            Limits(memory_bytes=65 * _MIB, processes=8),
+            Limits(memory_bytes=64 * _MIB, processes=9),
+        ):
+            with expect_raises(ValueError, f"a command with {limits}"):
+                await sandbox.run_command(["true"], limits=limits)
+        expect((await sandbox.run_command(["true"])).ok, "the next command does not run")
+
+
+@GROUP.case
 async def memory(sandboxes: Sandboxes) -> None:
     """Too much memory is a `MemoryError` in the program; what the limit allows can be used."""
     code = "try:\n    x = bytearray(300_000_000)\nexcept MemoryError:\n    print('refused')"

@@ -284,7 +284,9 @@ for folder in ('/workspace', '/tmp', '/dev/shm'):
         if os.path.islink(path) or not os.path.isdir(path): os.unlink(path)
         else: shutil.rmtree(path)
 """
-_SHAPE = ("workspace_bytes", "workspace_inodes")
+# What a sandbox as a whole is bounded by; the first two cannot be changed for one command.
+_OF_A_WORKSPACE = {"workspace_bytes", "workspace_inodes"}
+_OF_A_SANDBOX = {*_OF_A_WORKSPACE, "memory_bytes", "processes"}
 
 
 class Arena:
@@ -339,12 +341,12 @@ class Arena:
     @contextlib.contextmanager
     def victim(self, **limits: float):
         """A sandbox to be attacked, which must answer truthfully after the block."""
-        shape = {name: value for name, value in limits.items() if name in _SHAPE}
-        shared = self._shares and not shape
+        shared = self._shares and not _OF_A_WORKSPACE & limits.keys()
         if shared and self._victim is not None:
             sandbox, self._victim = self._victim, None
         else:
-            sandbox = self.open(**shape)
+            own = () if shared else _OF_A_SANDBOX & limits.keys()
+            sandbox = self.open(**{name: limits[name] for name in own})
         try:
             with self.watched():
                 yield sandbox
