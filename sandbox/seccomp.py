@@ -55,6 +55,9 @@ _DENIED: dict[str, tuple[int, int]] = {
     "get_kernel_syms": (177, -1),
     "get_mempolicy": (239, 236),
     "init_module": (175, 105),
+    # Watches on files of the image would tell what the host and other sandboxes do with them.
+    "inotify_init": (253, -1),
+    "inotify_init1": (294, 26),
     # The number of its events is bounded for the whole host, so one sandbox could use it up.
     "io_setup": (206, 0),
     "io_uring_enter": (426, 426),
@@ -122,6 +125,7 @@ _CLONE3 = 435
 _SOCKET = {"x86_64": 41, "aarch64": 198}
 _SOCKETPAIR = {"x86_64": 53, "aarch64": 199}
 _IOCTL = {"x86_64": 16, "aarch64": 29}
+_FCNTL = {"x86_64": 72, "aarch64": 25}
 _PRLIMIT64 = {"x86_64": 302, "aarch64": 261}
 _SETPRIORITY = {"x86_64": 141, "aarch64": 140}
 _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
@@ -132,6 +136,8 @@ _MKNODAT = {"x86_64": (259, 2), "aarch64": (33, 2)}
 
 _NAMESPACE_FLAGS = 0x7E020000
 _TERMINAL_INJECTION = (0x5412, 0x541C)
+# F_NOTIFY, inotify's predecessor.
+_NOTIFY = 1026
 _SOCKET_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 _SOCKET_TYPES = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET)
 _SOCKET_TYPE_MASK = 0xF
@@ -236,6 +242,7 @@ def _conditions(machine: str) -> list[_Line | str]:
             (_JUMP, "allowed", "", 0),
         ],
     )
+    when(_FCNTL[machine], [_load(1), (_EQUAL, "refused", "allowed", _NOTIFY)])
     # A process may see and set its own limits only: PID 1 has the same uid.
     when(_PRLIMIT64[machine], [_load(0), (_EQUAL, "allowed", "refused", 0)])
     # Nor may it slow PID 1, which keeps the time.

@@ -88,3 +88,10 @@ def test_arguments_decide_where_they_must(machine, clone, socket):
 def test_an_unknown_machine_is_an_error():
     with pytest.raises(OSError, match="riscv64"):
         seccomp.build_filter("riscv64")
+
+
+@pytest.mark.parametrize(("machine", "number"), [("x86_64", 72), ("aarch64", 25)])
+def test_a_descriptor_is_controlled_but_no_folder_watched(machine, number):
+    assert decide(machine, number, 3, 1026) == EPERM
+    for command in (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1024, 1030, 1031, 1033):
+        assert decide(machine, number, 3, command) == ALLOW

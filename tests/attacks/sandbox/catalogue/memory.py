@@ -233,19 +233,4 @@ for _ in range(500):
     a, b = c, d
 """,
     ),
-    Attack(
-        number=4,
-        name="watches on files until there are none",
-        code="""
-made = 0
-try:
-    while made < 10_000:
-        fd = _libc.inotify_init1(0)
-        if fd < 0: break
-        made += 1
-except OSError: pass
-print(made < 256)
-""",
-        must=prints("True\n"),
-    ),
 )

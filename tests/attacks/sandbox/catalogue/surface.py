@@ -159,8 +159,18 @@ for path in ('/bin/sh', sys.executable, os.__file__):
     fd = os.open(path, os.O_RDONLY)
     attempt('write lock', fcntl.lockf, fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     for kind in (fcntl.F_RDLCK, fcntl.F_WRLCK): attempt('lease', fcntl.fcntl, fd, 1024, kind)
-    attempt('notice', fcntl.fcntl, fd, 1026, 1)
     attempt('flags', call, 'ioctl', fd, 0x40086602, ctypes.byref(ctypes.c_long(0)))
+""",
+    ),
+    Attack(
+        number=16,
+        name="watches on files that all share, which would tell what others do",
+        code="""
+import fcntl
+attempt('inotify', call, 'inotify_init')
+attempt('inotify with flags', call, 'inotify_init1', 0)
+attempt('dnotify', fcntl.fcntl, os.open('/usr/bin', os.O_RDONLY), fcntl.F_NOTIFY, 1 << 31 | 7)
+attempt('fanotify', call, 'fanotify_init', 0, 0)
 """,
     ),
     Attack(
