@@ -100,6 +100,7 @@ async def flood_is_held_back(sandboxes: Sandboxes) -> None:
             expect_equal(message, b"%d" % number, "a message")
             number += 1
         expect_equal(number, 50_000, "the number of messages")
+        expect((await process.wait()).ok, "the program failed")
 
 
 @GROUP.case

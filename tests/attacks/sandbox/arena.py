@@ -94,6 +94,11 @@ def ends_at(*limits: str) -> Must:
     return must
 
 
+def is_harmless(result: CommandResult) -> None:
+    """It ends by itself; what it was allowed is of no use."""
+    assert (result.exit_code, result.limit) == (0, ""), result
+
+
 def does_not_succeed(result: CommandResult) -> None:
     """It fails, by whatever means, and was allowed nothing."""
     assert not result.ok, result
@@ -119,6 +124,8 @@ class Attack:
         code: Python after `PRELUDE`, or a shell script.
         must: Checks what must happen.
         limits: The command's limits, where they are not the usual ones.
+        of_one_user: Checks what must happen instead where all sandboxes of a zygote belong to one
+            unprivileged user, as seen from outside.
         shell: Whether the code is a shell's.
         channel: Whether it runs as a program with a channel to the host.
     """
@@ -128,6 +135,7 @@ class Attack:
     code: str
     must: Must = is_refused
     limits: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    of_one_user: Must | None = None
     shell: bool = False
     channel: bool = False
 
@@ -299,6 +307,8 @@ class Arena:
     def __init__(self, backend: str, folder: pathlib.Path) -> None:
         self.backend = backend
         self._shares = backend == "docker-per-episode"
+        # A pod's zygote has no privilege, and neither has an ordinary user's.
+        self._of_one_user = backend == "docker" or (backend == "namespace" and os.geteuid() != 0)
         self.host = Host(folder)
         self._victim: Sandbox | None = None
         self.neighbour = self.open()
@@ -350,22 +360,22 @@ class Arena:
         try:
             with self.watched():
                 yield sandbox
-                self.check_answers(sandbox)
+                self._check_answers(sandbox)
             if shared and run_sync(sandbox.run_python(_EMPTY)).ok:
                 self._victim, sandbox = sandbox, None
         finally:
             if sandbox is not None:
                 run_sync(sandbox.close())
 
-    def run(self, attack: Attack) -> CommandResult:
+    def run(self, attack: Attack) -> None:
         """Make an attack, check what must happen, and what must not."""
         with self.victim(**attack.limits) as sandbox:
-            result = self.command(sandbox, attack)
-            attack.must(result)
-        return result
+            result = self._command(sandbox, attack)
+            must = attack.of_one_user if self._of_one_user else None
+            (must or attack.must)(result)
 
     @staticmethod
-    def command(sandbox: Sandbox, attack: Attack) -> CommandResult:
+    def _command(sandbox: Sandbox, attack: Attack) -> CommandResult:
         """Run an attack's code."""
         limits = Limits(**attack.limits)
         if attack.shell:
@@ -380,7 +390,7 @@ class Arena:
         return run_sync(start_and_wait())
 
     @staticmethod
-    def check_answers(sandbox: Sandbox) -> None:
+    def _check_answers(sandbox: Sandbox) -> None:
         """An attacked sandbox still tells the truth about the next program."""
         after = run_sync(sandbox.run_python("print('alive')\nraise SystemExit(3)"))
         assert (after.stdout, after.exit_code) == (b"alive\n", 3), after
