@@ -145,7 +145,7 @@ class Attack:
 
 _COLUMN = 0 if kernel.MACHINE == "x86_64" else 1
 NUMBERS = {
-    **{name: pair[_COLUMN] for name, pair in seccomp._DENIED.items() if pair[_COLUMN] >= 0},
+    **{name: pair[_COLUMN] for name, pair in seccomp._DENIED.items()},
     "clone": seccomp._CLONE[kernel.MACHINE],
     "clone3": 435,
     "ioctl": seccomp._IOCTL[kernel.MACHINE],
@@ -161,7 +161,7 @@ NUMBERS = {
     "ioprio_set": seccomp._IOPRIO_SET[kernel.MACHINE],
     "landlock_create_ruleset": 444,
 }
-"""System calls of this machine by name."""
+"""System calls of this machine by name, -1 for one that it does not have."""
 
 PRELUDE = f"""
 import ctypes, errno, os, signal, socket, stat, struct, subprocess, sys, threading, time
@@ -171,7 +171,7 @@ NUMBERS = {NUMBERS!r}
 
 def call(name, *arguments):
     '''Make a system call; raise where it is refused, and also where this machine has none.'''
-    number = NUMBERS.get(name, -1) if isinstance(name, str) else name
+    number = NUMBERS[name] if isinstance(name, str) else name
     ctypes.set_errno(0)
     words = []
     for argument in arguments:
@@ -189,6 +189,15 @@ def attempt(what, function, *arguments):
         result = function(*arguments)
     except (OSError, ValueError, ModuleNotFoundError):
         return
+    print('allowed', what, repr(result)[:100], flush=True)
+
+def denied(what, name, *arguments):
+    '''Try a system call; say so where it failed for another reason than its ban.'''
+    try:
+        result = call(name, *arguments)
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.ENOSYS): return
+        result = error
     print('allowed', what, repr(result)[:100], flush=True)
 """
 

@@ -29,7 +29,7 @@ ATTACKS = (
         name="tracing the first process",
         code="""
 for request in (16, 0x4206):  # PTRACE_ATTACH, PTRACE_SEIZE
-    attempt('request %x' % request, call, 'ptrace', request, 1, 0, 0)
+    denied('request %x' % request, 'ptrace', request, 1, 0, 0)
 """,
     ),
     Attack(
@@ -38,8 +38,8 @@ for request in (16, 0x4206):  # PTRACE_ATTACH, PTRACE_SEIZE
         code="""
 child = os.fork()
 if child == 0: time.sleep(1000)
-attempt('attach', call, 'ptrace', 16, child, 0, 0)
-attempt('be traced', call, 'ptrace', 0, 0, 0, 0)
+denied('attach', 'ptrace', 16, child, 0, 0)
+denied('be traced', 'ptrace', 0, 0, 0, 0)
 """,
     ),
     Attack(
@@ -51,10 +51,10 @@ class Vector(ctypes.Structure): _fields_ = [('base', ctypes.c_void_p), ('length'
 local = Vector(ctypes.addressof(buffer), 64)
 there = Vector(id(type), 64)
 for name in ('process_vm_readv', 'process_vm_writev'):
-    attempt(name, call, name, 1, ctypes.byref(local), 1, ctypes.byref(there), 1, 0)
-attempt('advice', call, 'process_madvise', 0, 0, 0, 0, 0)
-attempt('compare', call, 'kcmp', 1, 1, 0, 3, 3)
-attempt('its robust locks', call, {'x86_64': 274, 'aarch64': 100}[os.uname().machine], 1,
+    denied(name, name, 1, ctypes.byref(local), 1, ctypes.byref(there), 1, 0)
+denied('advice', 'process_madvise', 0, 0, 0, 0, 0)
+denied('compare', 'kcmp', 1, 1, 0, 3, 3)
+denied('its robust locks', {'x86_64': 274, 'aarch64': 100}[os.uname().machine], 1,
         ctypes.byref(ctypes.c_void_p()), ctypes.byref(ctypes.c_size_t()))
 """,
     ),

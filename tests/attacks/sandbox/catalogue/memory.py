@@ -150,12 +150,12 @@ if _libc.mlockall(3) == 0: print('allowed mlockall')
         number=2,
         name="memory that is charged to nobody",
         code="""
-attempt('memfd_create', call, 'memfd_create', b'x', 0)
-attempt('memfd_secret', call, 'memfd_secret', 0)
-attempt('shmget', call, 'shmget', 1, 1 << 20, 0o1600)
-attempt('msgget', call, 'msgget', 1, 0o1600)
-attempt('semget', call, 'semget', 1, 1, 0o1600)
-attempt('io_setup', call, 'io_setup', 1 << 16, ctypes.byref(ctypes.c_long()))
+denied('memfd_create', 'memfd_create', b'x', 0)
+denied('memfd_secret', 'memfd_secret', 0)
+denied('shmget', 'shmget', 1, 1 << 20, 0o1600)
+denied('msgget', 'msgget', 1, 0o1600)
+denied('semget', 'semget', 1, 1, 0o1600)
+denied('io_setup', 'io_setup', 1 << 16, ctypes.byref(ctypes.c_long()))
 """,
     ),
     Attack(
@@ -165,9 +165,9 @@ attempt('io_setup', call, 'io_setup', 1 << 16, ctypes.byref(ctypes.c_long()))
 import mmap
 attempt('huge pages', mmap.mmap, -1, 2 << 20, 0x40000 | mmap.MAP_SHARED)
 attempt('huge private pages', mmap.mmap, -1, 2 << 20, 0x40000 | mmap.MAP_PRIVATE)
-attempt('policy', call, 'set_mempolicy', 0, 0, 0)
-attempt('binding', call, 'mbind', 0, 4096, 0, 0, 0, 0)
-attempt('moving', call, 'migrate_pages', 1, 0, 0, 0)
+denied('policy', 'set_mempolicy', 0, 0, 0)
+denied('binding', 'mbind', 0, 4096, 0, 0, 0, 0)
+denied('moving', 'migrate_pages', 1, 0, 0, 0)
 """,
     ),
     Attack(

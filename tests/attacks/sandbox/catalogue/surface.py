@@ -56,9 +56,9 @@ ATTACKS = (
         name="namespaces of one's own",
         code="""
 for bit in (0x10000000, 0x20000000, 0x40000000, 0x20000, 0x4000000, 0x8000000, 0x2000000, 0x80):
-    attempt('unshare %x' % bit, call, 'unshare', bit)
-    attempt('unshare with user %x' % bit, call, 'unshare', bit | 0x10000000)
-    if bit != 0x80: attempt('clone %x' % bit, call, 'clone', bit | 17, 0, 0, 0, 0)
+    denied('unshare %x' % bit, 'unshare', bit)
+    denied('unshare with user %x' % bit, 'unshare', bit | 0x10000000)
+    if bit != 0x80: denied('clone %x' % bit, 'clone', bit | 17, 0, 0, 0, 0)
 """,
     ),
     Attack(
@@ -66,14 +66,14 @@ for bit in (0x10000000, 0x20000000, 0x40000000, 0x20000, 0x4000000, 0x8000000, 0
         name="namespaces by the call whose flags lie in memory",
         code="""
 arguments = (ctypes.c_uint64 * 11)(0x10000000, 0, 0, 0, 17)
-attempt('clone3', call, 'clone3', arguments, ctypes.sizeof(arguments))
+denied('clone3', 'clone3', arguments, ctypes.sizeof(arguments))
 """,
     ),
     Attack(
         number=15,
         name="thirty-three user namespaces within each other",
         code="""
-for level in range(33): attempt('level %d' % level, call, 'unshare', 0x10000000)
+for level in range(33): denied('level %d' % level, 'unshare', 0x10000000)
 """,
     ),
     Attack(
@@ -84,6 +84,7 @@ for name in ('user', 'mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup', 'time'):
     attempt(name, lambda: call('setns', os.open('/proc/1/ns/' + name, 0), 0))
     attempt('own ' + name, lambda: call('setns', os.open('/proc/self/ns/' + name, 0), 0))
 attempt('by process', lambda: call('setns', call('pidfd_open', 1, 0), 0x20000))
+for bits in (0, 0x20000, 0x10000000, 0x7E020000): denied('setns', 'setns', 0, bits)
 """,
     ),
     Attack(
@@ -93,29 +94,29 @@ attempt('by process', lambda: call('setns', call('pidfd_open', 1, 0), 0x20000))
 os.makedirs('/workspace/m', exist_ok=True)
 for kind in (b'tmpfs', b'proc', b'sysfs', b'overlay', b'devpts', b'cgroup', b'cgroup2', b'fuse',
              b'mqueue', b'bpf', b'debugfs', b'securityfs', b'binfmt_misc'):
-    attempt(kind, call, 'mount', kind, b'/workspace/m', kind, 0, 0)
-attempt('bind', call, 'mount', b'/', b'/workspace/m', 0, 0x1000, 0)
-attempt('writable', call, 'mount', b'/', b'/', 0, 0x1020, 0)
-attempt('moved', call, 'mount', b'/proc', b'/workspace/m', 0, 0x2000, 0)
-attempt('shared', call, 'mount', b'/', b'/', 0, 0x100000, 0)
+    denied(kind, 'mount', kind, b'/workspace/m', kind, 0, 0)
+denied('bind', 'mount', b'/', b'/workspace/m', 0, 0x1000, 0)
+denied('writable', 'mount', b'/', b'/', 0, 0x1020, 0)
+denied('moved', 'mount', b'/proc', b'/workspace/m', 0, 0x2000, 0)
+denied('shared', 'mount', b'/', b'/', 0, 0x100000, 0)
 for place in (b'/proc', b'/dev/null', b'/workspace', b'/sandbox', b'/'):
-    attempt(place, call, 'umount2', place, 2)
+    denied(place, 'umount2', place, 2)
 """,
     ),
     Attack(
         number=15,
         name="mounts by the newer calls",
         code="""
-attempt('fsopen', call, 'fsopen', b'tmpfs', 0)
-attempt('fspick', call, 'fspick', -100, b'/', 0)
-attempt('fsconfig', call, 'fsconfig', 0, 0, 0, 0, 0)
-attempt('fsmount', call, 'fsmount', 0, 0, 0)
-attempt('open_tree', call, 'open_tree', -100, b'/', 1)
-attempt('move_mount', call, 'move_mount', -100, b'/proc', -100, b'/tmp', 0)
-attempt('mount_setattr', call, 'mount_setattr', -100, b'/', 0, bytes(32), 32)
-attempt('statmount', call, 'statmount', 0, 0, 0, 0)
-attempt('listmount', call, 'listmount', 0, 0, 0, 0)
-attempt('open_tree_attr', call, 467, -100, b'/', 1, 0, 0)
+denied('fsopen', 'fsopen', b'tmpfs', 0)
+denied('fspick', 'fspick', -100, b'/', 0)
+denied('fsconfig', 'fsconfig', 0, 0, 0, 0, 0)
+denied('fsmount', 'fsmount', 0, 0, 0)
+denied('open_tree', 'open_tree', -100, b'/', 1)
+denied('move_mount', 'move_mount', -100, b'/proc', -100, b'/tmp', 0)
+denied('mount_setattr', 'mount_setattr', -100, b'/', 0, bytes(32), 32)
+denied('statmount', 'statmount', 0, 0, 0, 0)
+denied('listmount', 'listmount', 0, 0, 0, 0)
+denied('open_tree_attr', 467, -100, b'/', 1, 0, 0)
 """,
     ),
     Attack(
@@ -123,8 +124,8 @@ attempt('open_tree_attr', call, 467, -100, b'/', 1, 0, 0)
         name="another root",
         code="""
 os.makedirs('/workspace/r', exist_ok=True)
-attempt('chroot', call, 'chroot', b'/workspace/r')
-attempt('pivot_root', call, 'pivot_root', b'/workspace/r', b'/workspace/r')
+denied('chroot', 'chroot', b'/workspace/r')
+denied('pivot_root', 'pivot_root', b'/workspace/r', b'/workspace/r')
 for _ in range(64): os.chdir('..')
 assert os.getcwd() == '/'
 assert os.listdir('/../../..') == os.listdir('/')
@@ -143,9 +144,9 @@ assert os.listdir('/../../..') == os.listdir('/')
         number=16,
         name="messages and memory of System V and POSIX that outlive a program",
         code="""
-attempt('shared memory', call, 'shmget', 4711, 4096, 0o1666)
-attempt('queue', call, 'msgget', 4711, 0o1666)
-attempt('semaphores', call, 'semget', 4711, 1, 0o1666)
+denied('shared memory', 'shmget', 4711, 4096, 0o1666)
+denied('queue', 'msgget', 4711, 0o1666)
+denied('semaphores', 'semget', 4711, 1, 0o1666)
 attempt('a queue of a million messages', call, 'mq_open', b'x', 0o102, 0o666,
         (ctypes.c_long * 8)(0, 1 << 20, 1 << 20))
 """,
@@ -167,10 +168,10 @@ for path in ('/bin/sh', sys.executable, os.__file__):
         name="watches on files that all share, which would tell what others do",
         code="""
 import fcntl
-attempt('inotify', call, 'inotify_init')
-attempt('inotify with flags', call, 'inotify_init1', 0)
+denied('inotify', 'inotify_init')
+denied('inotify with flags', 'inotify_init1', 0)
 attempt('dnotify', fcntl.fcntl, os.open('/usr/bin', os.O_RDONLY), fcntl.F_NOTIFY, 1 << 31 | 7)
-attempt('fanotify', call, 'fanotify_init', 0, 0)
+denied('fanotify', 'fanotify_init', 0, 0)
 """,
     ),
     Attack(
@@ -191,7 +192,7 @@ attempt('a pair of packets', socket.socketpair, 17, socket.SOCK_RAW)
         Attack(
             number=17,
             name=f"{name} {arguments}".strip()[:60],
-            code=f"if {name!r} in NUMBERS: attempt({name!r}, call, {name!r}, {arguments})",
+            code=f"denied({name!r}, {name!r}, {arguments})",
         )
         for name, arguments in _REFUSED_CALLS
     ),
@@ -212,7 +213,7 @@ print([number for number in (435, 463, 470, 500, 511, 600, 1000) if not missing(
         name="the x32 table of calls",
         code="""
 for number in (0, 1, 39, 59, 101, 165, 520, 545):
-    attempt('x32 %d' % number, call, 0x40000000 + number, 0, 0, 0, 0, 0, 0)
+    denied('x32 %d' % number, 0x40000000 + number, 0, 0, 0, 0, 0, 0)
 """,
         must=_dies_or_is_missing,
     ),
@@ -252,7 +253,7 @@ if os.uname().machine == 'x86_64':
 attempt('seccomp off', call, 'prctl', 22, 0)
 attempt('strict mode', call, 'prctl', 22, 1)
 attempt('no_new_privs off', call, 'prctl', 38, 0)
-attempt('reading it', call, 'ptrace', 0x420C, 1, 0, 0)
+denied('reading it', 'ptrace', 0x420C, 1, 0, 0)
 print(call('prctl', 39, 0, 0, 0, 0), call('prctl', 21, 0, 0, 0, 0))
 """,
         must=prints("1 2\n"),
@@ -264,7 +265,7 @@ print(call('prctl', 39, 0, 0, 0, 0), call('prctl', 21, 0, 0, 0, 0))
 for kind, major, minor in ((stat.S_IFCHR, 1, 1), (stat.S_IFCHR, 1, 3), (stat.S_IFBLK, 8, 0),
                            (stat.S_IFBLK, 254, 0), (stat.S_IFCHR, 10, 232)):
     attempt('mknod', os.mknod, '/workspace/dev', kind | 0o666, os.makedev(major, minor))
-    attempt('mknodat', call, 'mknodat', -100, b'/workspace/dev', kind | 0o666,
+    denied('mknodat', 'mknodat', -100, b'/workspace/dev', kind | 0o666,
             os.makedev(major, minor))
 print(*sorted(set(os.listdir('/dev')) - {'core', 'mqueue', 'ptmx', 'pts', 'tty', 'console'}))
 for name in ('kvm', 'fuse', 'net/tun', 'vsock', 'userfaultfd', 'kmsg', 'mem', 'vda', 'loop0'):
@@ -296,9 +297,9 @@ for number in (0, 1, 65534, 1001, 100_000):
     attempt('uids', os.setresuid, number, number, number)
     attempt('groups', os.setgroups, [number])
     attempt('owner', os.chown, '/workspace', number, number)
-attempt('capabilities', call, {'x86_64': 126, 'aarch64': 91}[os.uname().machine],
+denied('capabilities', {'x86_64': 126, 'aarch64': 91}[os.uname().machine],
         struct.pack('=Ii', 0x20080522, 0), struct.pack('=IIIIII', 1, 1, 1, 0, 0, 0))
-attempt('ambient', call, 'prctl', 47, 2, 0, 0, 0)
+denied('ambient', 'prctl', 47, 2, 0, 0, 0)
 """,
     ),
     Attack(
@@ -379,7 +380,7 @@ for path in ('/sys/fs/cgroup', '/sys', '/cgroup', '/sandbox/cgroup'):
 os.makedirs('/workspace/c', exist_ok=True)
 for kind, options in ((b'cgroup', b'memory'), (b'cgroup', b'rdma'), (b'cgroup', b'none,name=x'),
                       (b'cgroup2', b'')):
-    attempt('mount', call, 'mount', b'c', b'/workspace/c', kind, 0, options)
+    denied('mount', 'mount', b'c', b'/workspace/c', kind, 0, options)
 for top in ('/sys/fs/cgroup', '/workspace/c'):
     attempt('group', os.mkdir, top + '/own/x')
     for name in ('release_agent', 'notify_on_release', 'cgroup.procs', 'tasks', 'memory.max',
@@ -392,8 +393,8 @@ for top in ('/sys/fs/cgroup', '/workspace/c'):
         name="leaving one's group",
         code="""
 before = open('/proc/self/cgroup').read()
-attempt('namespace', call, 'unshare', 0x2000000)
-attempt('clone into another', call, 'clone3', (ctypes.c_uint64 * 11)(0x200000000, 0, 0, 0, 17), 88)
+denied('namespace', 'unshare', 0x2000000)
+denied('clone into another', 'clone3', (ctypes.c_uint64 * 11)(0x200000000, 0, 0, 0, 17), 88)
 for name in os.listdir('/proc'):
     if name.isdigit(): attempt(name, os.open, '/proc/%s/cgroup' % name, os.O_WRONLY)
 assert open('/proc/self/cgroup').read() == before
