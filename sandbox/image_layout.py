@@ -26,6 +26,7 @@ def image_layout(root: str) -> dict[str, Any]:
     """
     binds = {}
     links = {}
+    folders = []
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     except OSError as error:
@@ -36,8 +37,10 @@ def image_layout(root: str) -> dict[str, Any]:
             continue
         if entry.is_symlink():
             links[name] = os.readlink(entry.path)
-        elif entry.is_dir():
+        elif entry.is_dir() and _has_something(entry.path):
             binds[name] = entry.path
+        elif entry.is_dir():
+            folders.append(name)
     for python in PYTHONS:
         if os.path.lexists(os.path.join(root, python[1:])):
             break
@@ -46,9 +49,19 @@ def image_layout(root: str) -> dict[str, Any]:
     return {
         "binds": binds,
         "links": links,
+        "folders": folders,
         "linker_cache": "",
         "masks": [],
         "masked_files": [],
         "covered": [],
         "python": python,
     }
+
+
+def _has_something(folder: str) -> bool:
+    # A mount is copied for every sandbox. One of nothing, or of what may not be read, does nothing.
+    try:
+        with os.scandir(folder) as entries:
+            return any(True for _ in entries)
+    except OSError:
+        return False

@@ -99,11 +99,6 @@ async def open_namespace_sandbox(spec: SandboxSpec) -> NamespaceSandbox:
     return await _registry.open(spec.template, spec)
 
 
-def close_zygotes() -> None:
-    """End every zygote of this process, and with them every sandbox. Later opens start new ones."""
-    _registry.close()
-
-
 def _why_it_ended(last_words: BinaryIO) -> str:
     last_words.seek(max(0, last_words.seek(0, os.SEEK_END) - _LAST_WORDS_BYTES))
     last = last_words.read(_LAST_WORDS_BYTES).decode("utf-8", "replace").strip()
@@ -160,6 +155,7 @@ def _host_layout() -> dict[str, Any]:
     return {
         "binds": binds,
         "links": links,
+        "folders": [],
         "linker_cache": "/etc/ld.so.cache",
         "masks": masks,
         "masked_files": masked_files,

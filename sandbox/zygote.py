@@ -113,6 +113,8 @@ def build_root(config: dict[str, Any]) -> NoReturn:
     if layout["linker_cache"] and os.path.exists(layout["linker_cache"]):
         with open(layout["linker_cache"], "rb") as cache:
             _write(top + "/etc/ld.so.cache", cache.read())
+    for name in layout["folders"]:
+        os.makedirs(top + name, exist_ok=True)
     for name, target in layout["links"].items():
         os.makedirs(os.path.dirname(top + name), exist_ok=True)
         os.symlink(target, top + name)

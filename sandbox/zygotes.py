@@ -150,7 +150,7 @@ class Zygotes(Generic[_Kind]):
         self._lock = threading.Lock()
         self._zygotes: dict[_Kind, Zygote] = {}
         self._starting: dict[_Kind, threading.Lock] = {}
-        atexit.register(self.close)
+        at_close(self.close)
         os.register_at_fork(after_in_child=self._abandon)
 
     async def open(self, kind: _Kind, spec: SandboxSpec) -> NamespaceSandbox:
@@ -212,6 +212,24 @@ class Zygotes(Generic[_Kind]):
         self._starting = {}
         for zygote in zygotes.values():
             zygote.abandon()
+
+
+_closers: list[Callable[[], None]] = []
+
+
+def at_close(close: Callable[[], None]) -> None:
+    """Have a function called by `close_zygotes` and at this process's exit."""
+    _closers.append(close)
+    atexit.register(close)
+
+
+def close_zygotes() -> None:
+    """End every zygote and container of this process, and with them every sandbox.
+
+    Later opens start new ones.
+    """
+    for close in _closers:
+        close()
 
 
 @functools.cache
