@@ -37,8 +37,8 @@ NAIVE = "execgym-benchmarks/SQLShownDatabase-v0"
 class ShownDatabaseSQLEnv(SQLEnv):
     """SQL-v0 with the unsound judge."""
 
-    def _make_judge(self, backend: str) -> Judge:
-        return ShownDatabaseJudge(backend)
+    def _make_judge(self, backend: str, runtime: str) -> Judge:
+        return ShownDatabaseJudge(backend, runtime)
 
 
 def make_naive(num_envs: int, **options: object) -> AsyncVectorEnv:

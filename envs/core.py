@@ -33,7 +33,7 @@ from execgym.sandbox import (
     open_sandbox,
     run_sync,
 )
-from execgym.sandbox.spec import BACKENDS
+from execgym.sandbox.spec import BACKENDS, RUNTIMES
 
 MAX_ACTION_LENGTH = 100_000
 MAX_OBSERVATION_LENGTH = 200_000
@@ -84,6 +84,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         level: Difficulty, or None for all of them evenly.
         max_turns: Steps after which an episode is truncated and judged as it stands.
         backend: Sandbox backend, `"auto"` or the name of one.
+        runtime: What a Docker backend runs containers with, or `""` for the daemon's default.
         limits: Overrides of the task's `Limits`, by field name.
         episode_seconds: Time that an episode's commands may run in total before it is truncated.
         instructions: Whether the first observation ends with how to answer and which tools there
@@ -113,6 +114,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         level: int | None = None,
         max_turns: int = 8,
         backend: str = "auto",
+        runtime: str = "",
         limits: Mapping[str, float] | None = None,
         episode_seconds: float = 600.0,
         instructions: bool = True,
@@ -132,6 +134,13 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
                 raise InvalidOptionError(f"{name} must be True or False, not {value!r}")
         if backend not in BACKENDS:
             raise not_one_of("backend", backend, BACKENDS)
+        if runtime not in RUNTIMES:
+            raise not_one_of("runtime", runtime, RUNTIMES)
+        if runtime and not backend.startswith("docker"):
+            raise InvalidOptionError(
+                f"runtime {runtime!r} is Docker's: it needs backend='docker' or "
+                f"'docker-per-episode', not {backend!r}"
+            )
         if limits is not None and not isinstance(limits, Mapping):
             raise InvalidOptionError(
                 f"limits must be a mapping such as {{'cpu_seconds': 5.0}}, not {limits!r}"
@@ -145,7 +154,10 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self._max_turns = max_turns
         self._limits = dict(limits or {})
         self._spec = SandboxSpec(
-            template=self.template, limits=self._limits_of(Limits()), backend=backend
+            template=self.template,
+            limits=self._limits_of(Limits()),
+            backend=backend,
+            runtime=runtime,
         )
         self._episode_seconds = float(episode_seconds)
         self._instructions = instructions
@@ -154,7 +166,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self.tools: Mapping[str, Tool] = tools_of(type(self))
         self.observation_space = Unicode(MAX_OBSERVATION_LENGTH)
         self.action_space = Unicode(MAX_ACTION_LENGTH)
-        self._judge = self._make_judge(backend)
+        self._judge = self._make_judge(backend, runtime)
         self._task: Task | None = None
         self._sandbox: Sandbox | None = None
         self._image = ""
@@ -171,8 +183,8 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         """Return the task source of a name, or raise `InvalidOptionError`."""
 
     @abc.abstractmethod
-    def _make_judge(self, backend: str) -> Judge:
-        """Return the judge of this env's task source."""
+    def _make_judge(self, backend: str, runtime: str) -> Judge:
+        """Return the judge of this env's task source; its sandboxes are of the same backend."""
 
     async def _standing_artifacts(self) -> Mapping[str, bytes] | None:
         """Return what is there to be judged when an episode ends without a submission."""
@@ -332,6 +344,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             "level": self._level,
             "max_turns": self._max_turns,
             "backend": self._spec.backend,
+            "runtime": self._spec.runtime,
             "limits": dict(self._limits),
             "episode_seconds": self._episode_seconds,
             "instructions": self._instructions,

@@ -16,8 +16,8 @@ from execgym.sandbox.errors import (
     TemplateError,
 )
 from execgym.sandbox.event_loop import run_sync, shared_loop
-from execgym.sandbox.namespace import close_zygotes
 from execgym.sandbox.spec import Limits, SandboxSpec, Template
+from execgym.sandbox.zygotes import close_zygotes
 
 __all__ = [
     "Capacity",

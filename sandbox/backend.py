@@ -3,26 +3,74 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 
 from execgym.sandbox.base import Sandbox
+from execgym.sandbox.errors import SandboxUnavailableError
 from execgym.sandbox.fingerprint import template_fingerprint
 from execgym.sandbox.namespace import open_namespace_sandbox
 from execgym.sandbox.spec import SandboxSpec
+
+_AUTO = ("namespace", "docker")
+
+
+@dataclasses.dataclass
+class _Choice:
+    """What `"auto"` has turned out to be in this process, or nothing yet."""
+
+    backend: str = ""
+
+
+_choice = _Choice()
 
 
 async def open_sandbox(spec: SandboxSpec) -> Sandbox:
     """Open a sandbox: it belongs to the running event loop until it is closed.
 
-    `"auto"` takes `"namespace"`, the one backend there is. Nothing ever runs unisolated.
+    `"auto"` takes `"namespace"` where this machine allows it, else `"docker"`. Nothing ever runs
+    unisolated.
 
     Raises:
         TemplateError: The template cannot be built.
-        SandboxUnavailableError: This machine allows no backend; the message says what to change.
+        SandboxUnavailableError: This machine does not allow the backend, or none; the message says
+            what to change.
         SandboxStartError: The sandbox did not come up.
     """
-    return await open_namespace_sandbox(spec)
+    if spec.backend != "auto":
+        return await _open(spec.backend, spec)
+    if _choice.backend:
+        return await _open(_choice.backend, spec)
+    reasons = []
+    for backend in _AUTO:
+        try:
+            sandbox = await _open(backend, spec)
+        except SandboxUnavailableError as error:
+            reasons.append(f"{backend}: {error}")
+        else:
+            _choice.backend = backend
+            return sandbox
+    raise SandboxUnavailableError("no backend can run here.\n" + "\n".join(reasons))
 
 
 async def image_fingerprint(spec: SandboxSpec) -> str:
-    """Return what `Sandbox.fingerprint` of a sandbox of this spec says, without opening one."""
-    return await asyncio.to_thread(template_fingerprint, spec.template)
+    """Return what `Sandbox.fingerprint` of a sandbox of this spec says, without opening one.
+
+    Raises:
+        SandboxUnavailableError: The Docker daemon does not answer, or has no such image.
+    """
+    backend = _choice.backend if spec.backend == "auto" else spec.backend
+    if not backend.startswith("docker"):
+        return await asyncio.to_thread(template_fingerprint, spec.template)
+    from execgym.sandbox.docker_container import template_image
+    from execgym.sandbox.docker_engine import engines
+
+    return await asyncio.to_thread(lambda: template_image(engines.get(), spec.template))
+
+
+async def _open(backend: str, spec: SandboxSpec) -> Sandbox:
+    # Docker's SDK takes longer to import than all the rest.
+    if backend == "docker":
+        from execgym.sandbox.docker_pod import open_pod_sandbox
+
+        return await open_pod_sandbox(spec)
+    return await open_namespace_sandbox(spec)

@@ -154,6 +154,11 @@ _Line = Tuple[int, str, str, int]
 """Code, label to go on at if true, the same if false ("" is the next line), operand."""
 
 
+def denied_names() -> set[str]:
+    """Return the names of the calls that the filter denies whatever their arguments."""
+    return set(_DENIED)
+
+
 def build_filter(machine: str) -> bytes:
     """Return the filter for an architecture as packed `struct sock_filter`s.
 

@@ -74,8 +74,10 @@ class Template:
         sources: Pairs `(module name, source text)` of single-file modules that are not installed
             in the image and that the zygote makes importable. The text may only import the
             standard library and must run on Python 3.8.
-        image: `"host"` for the host's own interpreter and installed packages, read-only, or the
-            path of an unpacked root file system that has a `python3`.
+        image: `"host"` for the backend's own default: in `namespace` the host's interpreter and
+            installed packages, read-only, in the Docker backends the image `execgym/base:latest`.
+            Otherwise an image that has a `python3`: in `namespace` the absolute path of an unpacked
+            root file system, in the Docker backends a name or an id that the daemon knows.
     """
 
     modules: tuple[str, ...] = ()
@@ -90,7 +92,8 @@ class Template:
                 )
 
 
-BACKENDS = ("auto", "namespace")
+BACKENDS = ("auto", "namespace", "docker", "docker-per-episode")
+RUNTIMES = ("", "runc", "crun", "runsc")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +103,26 @@ class SandboxSpec:
     Attributes:
         template: What the sandbox is forked from.
         limits: Bounds on the sandbox, and the default bounds of each command.
-        backend: `"auto"` or `"namespace"`.
+        backend: `"namespace"` for a sandbox on this host, `"docker"` for one in a container that it
+            shares with others of its template, `"docker-per-episode"` for a container of its own,
+            or `"auto"` for the first of the first two that this machine allows.
+        runtime: What the Docker daemon runs containers with: `"runc"`, `"crun"`, `"runsc"`
+            (gVisor), or `""` for its default.
     """
 
     template: Template = Template()
     limits: Limits = Limits()
     backend: str = "auto"
+    runtime: str = ""
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:
             raise ValueError(f"backend {self.backend!r} is not one of {', '.join(BACKENDS)}")
+        if self.runtime not in RUNTIMES:
+            named = ", ".join(repr(name) for name in RUNTIMES)
+            raise ValueError(f"runtime {self.runtime!r} is not one of {named}")
+        if self.runtime and not self.backend.startswith("docker"):
+            raise ValueError(
+                f"runtime {self.runtime!r} is Docker's: it needs backend 'docker' or "
+                f"'docker-per-episode', not {self.backend!r}"
+            )

@@ -26,7 +26,7 @@ import sys
 import types
 from typing import Any, NamedTuple, NoReturn
 
-from execgym.sandbox import cgroup, guest, kernel, seccomp, wire
+from execgym.sandbox import cgroup, guest, image_layout, kernel, seccomp, wire
 
 # As root, each zygote has a range of host ids to itself, told apart by its process number, between
 # 2^30 and 2^31, which no distribution hands out. Id 0 of the range is the zygote's own, the others
@@ -89,6 +89,7 @@ def build_root(config: dict[str, Any]) -> NoReturn:
     few as will do.
     """
     os.umask(0o022)
+    layout = config["layout"] or _layout_of_image(config)
     root = os.geteuid() == 0 and _id_is_mapped(_UID_BASE + _UID_RANGES * _UIDS_EACH - 1)
     # Where memory runs out, what runs in sandboxes goes before anything of the owner's, and a
     # program before its PID 1. What a privileged process sets here, no sandbox can lower.
@@ -106,12 +107,15 @@ def build_root(config: dict[str, Any]) -> NoReturn:
     kernel.mount("tmpfs", top, "tmpfs", kernel.MS_NOSUID, "size=4m,mode=0755")
     for name in ("dev", "dev/shm", "etc", "proc", "sandbox", "tmp", "workspace"):
         os.mkdir(os.path.join(top, name), 0o755)
-    for name, content in config["files"].items():
-        _write(top + name, content)
-    if config["linker_cache"] and os.path.exists(config["linker_cache"]):
-        with open(config["linker_cache"], "rb") as cache:
+    if "/etc" not in layout["binds"]:
+        for name, content in config["files"].items():
+            _write(top + name, content)
+    if layout["linker_cache"] and os.path.exists(layout["linker_cache"]):
+        with open(layout["linker_cache"], "rb") as cache:
             _write(top + "/etc/ld.so.cache", cache.read())
-    for name, target in config["links"].items():
+    for name in layout["folders"]:
+        os.makedirs(top + name, exist_ok=True)
+    for name, target in layout["links"].items():
         os.makedirs(os.path.dirname(top + name), exist_ok=True)
         os.symlink(target, top + name)
     for name in _DEVICES:
@@ -119,17 +123,17 @@ def build_root(config: dict[str, Any]) -> NoReturn:
         kernel.bind("/dev/" + name, "%s/dev/%s" % (top, name))
     for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink("/proc/self/" + target, "%s/dev/%s" % (top, name))
-    for target, source in config["binds"].items():
+    for target, source in layout["binds"].items():
         os.makedirs(top + target, exist_ok=True)
         kernel.bind(source, top + target)
-    for path in config["masked_files"]:
+    for path in layout["masked_files"]:
         kernel.bind("/dev/null", top + path)
-    for path in config["masks"]:
+    for path in layout["masks"]:
         kernel.mount(
             "tmpfs", top + path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=0,mode=0555"
         )
     # A tree below what each sandbox has of its own would be covered by that: it is kept at hand.
-    for index, target in enumerate(config["covered"]):
+    for index, target in enumerate(layout["covered"]):
         os.makedirs("%s/trees/%d" % (top, index))
         kernel.bind(top + target, "%s/trees/%d" % (top, index))
     kernel.bind("/proc", top + "/proc")
@@ -144,11 +148,19 @@ def build_root(config: dict[str, Any]) -> NoReturn:
         kernel.enter_user_namespace(first_id, _UIDS_EACH)
     for fd in (*config["inherit"], *held, *(group.fd for _, group in groups)):
         os.set_inheritable(fd, True)
-    python = config["python"]
+    python = layout["python"]
     descriptors = map(str, config["inherit"])
     described = [cgroup.describe(group) for _, group in groups]
     arguments = [python, "-s", "-S", "-c", config["bootstrap"], *descriptors, "serve", *described]
     os.execve(python, arguments, config["environment"])
+
+
+def _layout_of_image(config: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return image_layout.image_layout(config["image_root"])
+    except image_layout.LayoutError as error:
+        os.write(config["inherit"][-1], json.dumps({"template_error": str(error)}).encode())
+        os._exit(1)
 
 
 def serve(
@@ -187,7 +199,8 @@ def serve(
     kernel.trim_heap()
     gc.freeze()
     slots = cgroup.Slots([cgroup.read_description(text) for text in groups])
-    zygote = Zygote(config["covered"], slots, control)
+    covered = config["layout"]["covered"] if config["layout"] else []
+    zygote = Zygote(covered, slots, control)
     control.send(b'{"ready":true}')
     zygote.run()
 

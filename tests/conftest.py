@@ -10,7 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEAK_DEADLINE_SECONDS = 10
 pytest_plugins = ("docker_daemon", "ordinary_user")
-BACKENDS = ("namespace",)
+BACKENDS = ("namespace", "docker")
 """The sandbox backends that the conformance and attack suites run on."""
 
 
@@ -32,6 +32,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def backend(request: pytest.FixtureRequest) -> str:
     """Each sandbox backend in turn."""
+    if request.param.startswith("docker"):
+        request.getfixturevalue("base_image")
     return request.param
 
 

@@ -101,8 +101,8 @@ class CodingEnv(ExecEnv):
     def _load_source(self, tasks: str) -> TaskSource:
         return load_source(tasks)
 
-    def _make_judge(self, backend: str) -> Judge:
-        return CodingJudge(load_source(self._tasks), backend=backend)
+    def _make_judge(self, backend: str, runtime: str) -> Judge:
+        return CodingJudge(load_source(self._tasks), backend=backend, runtime=runtime)
 
 
 def _describe(result: CommandResult) -> str:

@@ -67,14 +67,22 @@ class CodingJudge:
     Args:
         source: Where the hidden tests come from.
         backend: Sandbox backend.
+        runtime: What a Docker backend runs containers with.
         limits: Bounds on the candidate's process.
     """
 
     def __init__(
-        self, source: CodingSource, *, backend: str = "auto", limits: Limits = JUDGE_LIMITS
+        self,
+        source: CodingSource,
+        *,
+        backend: str = "auto",
+        runtime: str = "",
+        limits: Limits = JUDGE_LIMITS,
     ) -> None:
         self._source = source
-        self._spec = SandboxSpec(template=template(), limits=limits, backend=backend)
+        self._spec = SandboxSpec(
+            template=template(), limits=limits, backend=backend, runtime=runtime
+        )
         # The judge's own process waits for the candidate's, so it must outlast it.
         outlasting = dataclasses.replace(
             limits,

@@ -80,8 +80,8 @@ class SQLEnv(ExecEnv):
     def _load_source(self, tasks: str) -> TaskSource:
         return load_source(tasks)
 
-    def _make_judge(self, backend: str) -> Judge:
-        return SQLJudge(backend)
+    def _make_judge(self, backend: str, runtime: str) -> Judge:
+        return SQLJudge(backend, runtime)
 
     def _shaping(self, artifacts: Mapping[str, bytes], verdict: Verdict) -> float:
         ran = any(check.name == RUNS_CHECK and check.passed for check in verdict.checks)

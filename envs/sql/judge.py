@@ -31,12 +31,13 @@ class SQLJudge:
 
     Args:
         backend: Sandbox backend.
+        runtime: What a Docker backend runs containers with.
     """
 
     version = "sql-1"
 
-    def __init__(self, backend: str = "auto") -> None:
-        self._spec = SandboxSpec(template=TEMPLATE, backend=backend)
+    def __init__(self, backend: str = "auto", runtime: str = "") -> None:
+        self._spec = SandboxSpec(template=TEMPLATE, backend=backend, runtime=runtime)
 
     async def grade(self, task: Task, artifacts: Mapping[str, bytes]) -> Verdict:
         """Grade the query in `answer.sql`.

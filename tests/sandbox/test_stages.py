@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from execgym.sandbox import namespace
+from execgym.sandbox import stages
 
-STAGES = namespace._STAGE_SOURCES
+STAGES = stages.STAGE_SOURCES
 
 
 def source(name):
