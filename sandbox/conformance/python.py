@@ -82,9 +82,9 @@ async def standard_input(sandboxes: Sandboxes) -> None:
 
 @GROUP.case
 async def large_standard_input(sandboxes: Sandboxes) -> None:
-    """Standard input of 32 MiB arrives whole."""
+    """Standard input of 16 MiB arrives whole."""
     code = "import sys, zlib; d = sys.stdin.buffer.read(); print(len(d), zlib.crc32(d))"
-    data = bytes(range(251)) * (32 * 1024 * 1024 // 251)
+    data = bytes(range(251)) * (16 * 1024 * 1024 // 251)
     async with sandboxes.shared() as sandbox:
         result = await sandbox.run_python(code, stdin=data)
         expect_equal(result.stdout, b"%d %d\n" % (len(data), zlib.crc32(data)), "size and sum")

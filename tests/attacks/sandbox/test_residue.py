@@ -192,8 +192,11 @@ def has_codec():
 class Left: find_spec = classmethod(lambda *arguments: None)
 def prctl(name): libc.prctl(15, name, 0, 0, 0)
 def has_process(name):
-    return any(open('/proc/%s/comm' % n).read().strip() == name
-               for n in os.listdir('/proc') if n.isdigit())
+    for number in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            if open('/proc/%s/comm' % number).read().strip() == name: return True
+        except OSError: pass
+    return False
 def listen(family, address):
     end = socket.socket(family)
     end.bind(address)
@@ -254,7 +257,13 @@ def test_what_lives_in_a_process_is_found_by_that_process(arena):
     # System V and keys are refused; a core is no trace; the exit functions differ by interpreter.
     unseen = {"a core", "shared memory of System V", "a queue of System V", "semaphores", "a key"}
     unseen |= {"a seed", "an exit function", "a working folder", "a queue of POSIX"}
-    code = PLANT + LOOK.removeprefix(NAMES) + "\nsys.stdout.flush()\nos._exit(0)"
+    # The children have their names when they have run.
+    wait = """
+deadline = time.monotonic() + 10
+while not all(map(has_process, ('left', 'stopped', 'zombie'))) and time.monotonic() < deadline:
+    time.sleep(0.01)
+"""
+    code = PLANT + wait + LOOK.removeprefix(NAMES) + "\nsys.stdout.flush()\nos._exit(0)"
     with arena.victim() as sandbox:
         seen = found(run_sync(sandbox.run_python(code)))
     missed = {residue.name for residue in living} - seen - unseen

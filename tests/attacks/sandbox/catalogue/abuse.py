@@ -2,7 +2,7 @@
 
 from arena import Attack, CommandResult, does_not_succeed, ends_at, prints
 
-_SHORT = {"cpu_seconds": 1, "wall_seconds": 10, "memory_bytes": 200 * 1024 * 1024}
+_SHORT = {"cpu_seconds": 0.5, "wall_seconds": 5, "memory_bytes": 200 * 1024 * 1024}
 
 
 def _ends(result: CommandResult) -> None:

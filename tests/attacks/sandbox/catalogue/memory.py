@@ -6,8 +6,8 @@ from arena import MIB, Attack, CommandResult, does_not_succeed, ends_at, prints
 _SMALL = {
     "memory_bytes": 96 * MIB,
     "workspace_bytes": 16 * MIB,
-    "cpu_seconds": 1.5,
-    "wall_seconds": 6,
+    "cpu_seconds": 1,
+    "wall_seconds": 4,
 }
 
 

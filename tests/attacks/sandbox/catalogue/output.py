@@ -2,7 +2,7 @@
 
 from arena import Attack, CommandResult, ends_at, prints
 
-_SHORT = {"cpu_seconds": 0.3, "wall_seconds": 6, "output_bytes": 1000}
+_SHORT = {"cpu_seconds": 0.2, "wall_seconds": 4, "output_bytes": 1000}
 
 
 def _is_bounded(result: CommandResult) -> None:
@@ -77,7 +77,7 @@ ATTACKS = (
         name="a flood on the channel that nobody reads",
         code="import sandbox_channel\nwhile True: sandbox_channel.send(bytes(1_000_000))",
         must=ends_at("cpu", "wall"),
-        limits={"cpu_seconds": 0.3, "wall_seconds": 6},
+        limits={"cpu_seconds": 0.2, "wall_seconds": 4},
         channel=True,
     ),
     Attack(
@@ -85,7 +85,7 @@ ATTACKS = (
         name="empty messages in a flood",
         code="import sandbox_channel\nwhile True: sandbox_channel.send(b'')",
         must=ends_at("cpu", "wall"),
-        limits={"cpu_seconds": 0.3, "wall_seconds": 6},
+        limits={"cpu_seconds": 0.2, "wall_seconds": 4},
         channel=True,
     ),
     Attack(

@@ -2,8 +2,8 @@
 
 from arena import Attack, dies_of, ends_at, prints
 
-_BOMB = {"cpu_seconds": 0.7, "wall_seconds": 6}
-_SOON = {"cpu_seconds": 0.7, "wall_seconds": 1}
+_BOMB = {"cpu_seconds": 0.4, "wall_seconds": 4}
+_SOON = {"cpu_seconds": 0.4, "wall_seconds": 0.7}
 
 ATTACKS = (
     Attack(
@@ -75,7 +75,7 @@ while time.monotonic() < end:
     except OSError: time.sleep(0.01)
 """,
         must=ends_at("cpu"),
-        limits={"cpu_seconds": 0.7, "wall_seconds": 20, "processes": 8},
+        limits={"cpu_seconds": 0.5, "wall_seconds": 20, "processes": 8},
     ),
     Attack(
         number=1,
@@ -313,7 +313,7 @@ while True:
             except OSError: pass
 """,
         must=ends_at("cpu", "wall"),
-        limits={"cpu_seconds": 0.4, "wall_seconds": 6},
+        limits={"cpu_seconds": 0.3, "wall_seconds": 4},
     ),
     Attack(
         number=9,
