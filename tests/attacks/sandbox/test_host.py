@@ -8,7 +8,7 @@ import subprocess
 import sys
 import uuid
 
-from execgym.sandbox import Limits, run_sync
+from execgym.sandbox import run_sync
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -60,13 +60,9 @@ for name in (path, '/proc/self/root' + path, '/proc/1/root' + path, '/..' + path
             os.open(name, flags)
             print('reached', name)
         except OSError: pass
-for folder, folders, names in os.walk('/'):
-    if folder.startswith('/proc'): folders.clear()
-    if 'secret' in names and open(os.path.join(folder, 'secret'), errors='replace').read(13) == (
-            'the host' + "'s own"): print(folder)
 """
     with arena.victim() as sandbox:
-        result = run_sync(sandbox.run_python(code, limits=Limits(cpu_seconds=60)))
+        result = run_sync(sandbox.run_python(code))
     assert (result.stdout, result.exit_code) == (b"", 0), result
 
 

@@ -21,12 +21,12 @@ print([name for name in sys.modules if name.startswith(('execgym', 'pytest', '_p
         code="""
 for name in ('execgym', 'execgym.envs', 'execgym.judging', 'execgym.sandbox'):
     attempt(name, __import__, name)
-for top, folders, names in os.walk('/'):
-    if top.startswith('/proc'): folders.clear()
-    elif os.path.basename(top) == 'execgym' and (names or folders): print(top)
-    elif 'zygote.py' in names: print(top, names)
+for folder in (*sys.path, '/', '/opt', '/srv', '/sandbox', '/usr/local', '/usr/local/lib'):
+    if os.path.isdir(folder):
+        for name in os.listdir(folder):
+            if name == 'execgym' and os.path.isdir(os.path.join(folder, name)):
+                if os.listdir(os.path.join(folder, name)): print(folder, name)
 """,
-        limits={"cpu_seconds": 60},
     ),
     Attack(
         number=24,
