@@ -301,16 +301,15 @@ for folder in ('/workspace', '/tmp', '/dev/shm'):
         if os.path.islink(path) or not os.path.isdir(path): os.unlink(path)
         else: shutil.rmtree(path)
 """
-# What a sandbox as a whole is bounded by; the first two cannot be changed for one command.
-_OF_A_WORKSPACE = {"workspace_bytes", "workspace_inodes"}
-_OF_A_SANDBOX = {*_OF_A_WORKSPACE, "memory_bytes", "processes"}
+# What a sandbox as a whole is bounded by.
+_OF_A_SANDBOX = {"workspace_bytes", "workspace_inodes", "memory_bytes", "processes"}
 
 
 class Arena:
     """Sandboxes of one backend under attack.
 
-    Where a sandbox takes a container of its own, attacks of the same shape share a victim for as
-    long as it answers, and the next episode is looked at once at the end.
+    Where a sandbox takes a container of its own, attacks on sandboxes of one shape share a victim for
+    as long as it answers, and the next episode is looked at once at the end.
     """
 
     def __init__(self, backend: str, folder: pathlib.Path) -> None:
@@ -319,7 +318,7 @@ class Arena:
         # A pod's zygote has no privilege, and neither has an ordinary user's.
         self._of_one_user = backend == "docker" or (backend == "namespace" and os.geteuid() != 0)
         self.host = Host(folder)
-        self._victim: Sandbox | None = None
+        self._victims: dict[frozenset[tuple[str, float]], Sandbox] = {}
         self.neighbour = self.open()
         run_sync(self.neighbour.write_file("canary", b"untouched"))
         with self.opened() as sandbox:
@@ -327,8 +326,8 @@ class Arena:
 
     def close(self) -> None:
         try:
-            if self._victim is not None:
-                run_sync(self._victim.close())
+            for sandbox in self._victims.values():
+                run_sync(sandbox.close())
             self.check_next_episode()
         finally:
             run_sync(self.neighbour.close())
@@ -360,18 +359,15 @@ class Arena:
     @contextlib.contextmanager
     def victim(self, **limits: float):
         """A sandbox to be attacked, which must answer truthfully after the block."""
-        shared = self._shares and not _OF_A_WORKSPACE & limits.keys()
-        if shared and self._victim is not None:
-            sandbox, self._victim = self._victim, None
-        else:
-            own = () if shared else _OF_A_SANDBOX & limits.keys()
-            sandbox = self.open(**{name: limits[name] for name in own})
+        own = {name: limits[name] for name in _OF_A_SANDBOX & limits.keys()}
+        shape = frozenset(own.items())
+        sandbox = self._victims.pop(shape, None) or self.open(**own)
         try:
             with self.watched():
                 yield sandbox
                 self._check_answers(sandbox)
-            if shared and run_sync(sandbox.run_python(_EMPTY)).ok:
-                self._victim, sandbox = sandbox, None
+            if self._shares and run_sync(sandbox.run_python(_EMPTY)).ok:
+                self._victims[shape], sandbox = sandbox, None
         finally:
             if sandbox is not None:
                 run_sync(sandbox.close())

@@ -9,9 +9,9 @@ from arena import Arena
 DEADLINE_SECONDS = 20.0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def arena(backend: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    """Where a module's attacks on one backend are made."""
+    """Where a worker's attacks on one backend are made."""
     made = Arena(backend, tmp_path_factory.mktemp("host"))
     yield made
     made.close()
