@@ -308,8 +308,8 @@ _OF_A_SANDBOX = {"workspace_bytes", "workspace_inodes", "memory_bytes", "process
 class Arena:
     """Sandboxes of one backend under attack.
 
-    Where a sandbox takes a container of its own, attacks on sandboxes of one shape share a victim for
-    as long as it answers, and the next episode is looked at once at the end.
+    Where a sandbox takes a container of its own, attacks on sandboxes of one shape share a victim
+    while it answers, and the next episode is looked at once at the end.
     """
 
     def __init__(self, backend: str, folder: pathlib.Path) -> None:
