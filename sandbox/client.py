@@ -8,7 +8,7 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -308,16 +308,19 @@ class NamespaceProcess:
                 f"a message has at most {wire.MAX_MESSAGE_BYTES} bytes, not {len(message)}"
             )
         if self._program.result is None:
-            await self._connection.send_message(self._program, message)
+            await self._in_time(
+                self._connection.send_message(self._program, message), self._seconds_left()
+            )
 
     async def receive(self) -> bytes | None:
         """Return the next message, or None when the program ended or closed the channel."""
-        return await self._connection.receive_message(self._program)
+        return await self._in_time(
+            self._connection.receive_message(self._program), self._seconds_left()
+        )
 
     async def wait(self) -> CommandResult:
         """Wait for the program to end. Messages that nobody has received are thrown away."""
-        spent = time.monotonic() - self._started
-        return await self._end(max(0.0, self._limits.wall_seconds - spent) + _GRACE_SECONDS)
+        return await self._end(self._seconds_left())
 
     async def kill(self) -> CommandResult:
         """End the program now, if it still runs, and return how it ended."""
@@ -327,15 +330,23 @@ class NamespaceProcess:
 
     async def _end(self, seconds: float) -> CommandResult:
         if self._result is None:
-            try:
-                async with asyncio.timeout(seconds):
-                    frame = await self._connection.program_result(self._program)
-            except TimeoutError:
-                error = SandboxDiedError(f"the program did not end within {seconds:.0f} s")
-                self._connection.fail(error)
-                raise error from None
+            frame = await self._in_time(self._connection.program_result(self._program), seconds)
             self._result = _checked(self._connection, read_result, frame, self._limits)
         return self._result
+
+    def _seconds_left(self) -> float:
+        spent = time.monotonic() - self._started
+        return max(0.0, self._limits.wall_seconds - spent) + _GRACE_SECONDS
+
+    async def _in_time(self, waiting: Coroutine[Any, Any, _T], seconds: float) -> _T:
+        # The guest ends a program at its wall limit: one that has not has hung.
+        try:
+            async with asyncio.timeout(seconds):
+                return await waiting
+        except TimeoutError:
+            error = SandboxDiedError(f"the program did not end within {seconds:.0f} s")
+            self._connection.fail(error)
+            raise error from None
 
 
 class NamespaceSandbox:
@@ -525,9 +536,11 @@ class NamespaceSandbox:
         head: dict[str, Any],
         body: bytes,
         expected: frozenset[int],
-        seconds: float = _ANSWER_SECONDS,
+        seconds: float | None = None,
         largest_body: int = 0,
     ) -> wire.Frame:
+        if seconds is None:
+            seconds = _ANSWER_SECONDS
         return await self._connection.request(kind, head, body, expected, seconds, largest_body)
 
 

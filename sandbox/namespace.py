@@ -20,6 +20,7 @@ from execgym.sandbox.spec import SandboxSpec, Template
 from execgym.sandbox.zygotes import Zygote, ZygoteEndedError, Zygotes, await_ready
 
 _ENDING_SECONDS = 1.0
+_CLOSING_SECONDS = 5.0
 _LAST_WORDS_BYTES = 1500
 
 
@@ -73,7 +74,7 @@ class HostZygote(Zygote):
         """End the zygote and with it every sandbox that it has made."""
         self._hang_up()
         try:
-            self._process.wait(timeout=5)
+            self._process.wait(timeout=_CLOSING_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -6,11 +6,14 @@ import abc
 import asyncio
 import atexit
 import contextlib
+import fcntl
 import functools
 import json
 import os
 import resource
 import socket
+import struct
+import termios
 import threading
 import time
 import weakref
@@ -27,6 +30,8 @@ START_SECONDS = 60.0
 """Time in which a zygote must be ready. Generous, since it only ends what has hung."""
 _SEND_SECONDS = 30.0
 _SEND_AGAIN_SECONDS = 0.01
+# A zygote takes milliseconds to answer, so one that has answered nobody for so long never will.
+_HUNG_SECONDS = 30.0
 # Requests under way of one event loop: the zygote serves one at a time, so more would only wait in
 # its socket, where they would block, and use up their own time to start.
 _REQUESTS_AT_ONCE = 64
@@ -44,6 +49,7 @@ class Zygote(abc.ABC):
         raise_file_limit()
         self._control = control
         self._fingerprint = fingerprint
+        self._answered = time.monotonic()
         self._gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
             weakref.WeakKeyDictionary()
         )
@@ -72,8 +78,24 @@ class Zygote(abc.ABC):
         """
         loop = asyncio.get_running_loop()
         async with self._gates.setdefault(loop, asyncio.Semaphore(_REQUESTS_AT_ONCE)):
-            end = await self._request(spec)
-            return await NamespaceSandbox.connect(spec, end, self._fingerprint)
+            asked = time.monotonic()
+            try:
+                end = await self._request(spec)
+                return await NamespaceSandbox.connect(spec, end, self._fingerprint)
+            finally:
+                if time.monotonic() - asked < _HUNG_SECONDS:
+                    self._answered = time.monotonic()
+
+    def has_hung(self) -> bool:
+        """Return whether it lives, but leaves requests unread and has long answered nobody."""
+        if time.monotonic() - self._answered < _HUNG_SECONDS or self._control.fileno() < 0:
+            return False
+        # What this end has sent and the other has not received; see unix(7) on SIOCOUTQ.
+        try:
+            unread = fcntl.ioctl(self._control, termios.TIOCOUTQ, bytes(4))
+        except OSError:
+            return False  # Somebody else has just replaced it.
+        return bool(struct.unpack("i", unread)[0] > 0)
 
     async def _request(self, spec: SandboxSpec) -> socket.socket:
         """Send a request and return the host's end of the sandbox's connection."""
@@ -164,12 +186,21 @@ class Zygotes(Generic[_Kind]):
         for attempt in (1, 2):
             zygote = self.get(kind)
             if zygote is None:
-                zygote = await asyncio.to_thread(self._start_one, kind)
+                try:
+                    zygote = await asyncio.to_thread(self._start_one, kind)
+                except OSError as error:
+                    raise SandboxStartError(f"the zygote could not be started: {error}") from error
             try:
                 return await zygote.open(spec)
+            except SandboxStartError:
+                # The time of this request is used up, but the next one finds another zygote.
+                if zygote.has_hung():
+                    await asyncio.to_thread(self.forget, kind, zygote)
+                raise
             except (OSError, SandboxDiedError) as error:
                 # A zygote that has been killed is replaced once; a full table of files is not that.
-                if attempt == 2 or not await asyncio.to_thread(zygote.has_ended):
+                gone = zygote.has_hung() or await asyncio.to_thread(zygote.has_ended)
+                if attempt == 2 or not gone:
                     raise SandboxStartError(f"the sandbox did not come up: {error}") from error
             await asyncio.to_thread(self.forget, kind, zygote)
         raise AssertionError("unreachable")
