@@ -45,7 +45,7 @@ _LARGEST_EXPONENT = 400
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,4}))?\Z")
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
-    r"(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:\.0+)?( ?Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?\Z"
+    r"(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:\.0+)?(?: ?Z|[+-]00(?::?00)?)?)?\Z"
 )
 # What binary floating point may make of an exact value that stands half way between two roundings:
 # parts of the value, as sums leave, and parts of the last place, as differences do.
@@ -126,12 +126,10 @@ def _parse_time(text: str) -> datetime.datetime | None:
     match = _TIME.match(text)
     if match is None:
         return None
-    day, minutes, seconds, zone = match.groups()
-    zone = (zone or "").strip() or "Z"
+    day, minutes, seconds = match.groups()
     try:
-        moment = datetime.datetime.fromisoformat(f"{day}T{minutes or '00:00'}{seconds or ''}{zone}")
-        return moment.astimezone(datetime.UTC)
-    except (ValueError, OverflowError):
+        return datetime.datetime.fromisoformat(f"{day}T{minutes or '00:00'}{seconds or ''}Z")
+    except ValueError:
         return None
 
 
