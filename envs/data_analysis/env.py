@@ -8,7 +8,7 @@ from typing import ClassVar
 from execgym.envs.core import ExecEnv, ToolResult, decode
 from execgym.envs.data_analysis.judge import ANSWER_FILE, PROGRAM_FILE, DataAnalysisJudge
 from execgym.envs.data_analysis.sources import load_source
-from execgym.envs.data_analysis.template import TEMPLATE
+from execgym.envs.data_analysis.template import TEMPLATE, template_of
 from execgym.envs.data_analysis.work import TaskKind
 from execgym.envs.python_session import CallResult, PythonSession
 from execgym.envs.task import Judge, TaskSource
@@ -28,7 +28,8 @@ class DataAnalysisEnv(ExecEnv):
     asks for, under `"kind"`.
 
     The arguments are those of `execgym.envs.core.ExecEnv`. The backend `namespace` needs numpy and
-    pandas beside this package, which the extra `data` brings.
+    pandas beside this package, which the extra `data` brings; the Docker backends need the image
+    `execgym/data:latest`.
     """
 
     domain: ClassVar[str] = "data_analysis"
@@ -125,8 +126,11 @@ class DataAnalysisEnv(ExecEnv):
     def _load_source(self, tasks: str) -> TaskSource:
         return load_source(tasks)
 
-    def _make_judge(self, backend: str) -> Judge:
-        return DataAnalysisJudge(backend)
+    def _template_of(self, backend: str) -> Template:
+        return template_of(backend)
+
+    def _make_judge(self, backend: str, runtime: str) -> Judge:
+        return DataAnalysisJudge(backend, runtime)
 
 
 def _describe(result: CallResult) -> str:

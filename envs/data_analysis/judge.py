@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from execgym.envs.data_analysis.reference import RESULT_FILE
 from execgym.envs.data_analysis.tasks import HIDDEN, SHOWN, Case, GeneratedTask, case_of, generate
-from execgym.envs.data_analysis.template import TEMPLATE
+from execgym.envs.data_analysis.template import template_of
 from execgym.envs.data_analysis.work import AnswerWork
 from execgym.envs.task import Task
 from execgym.judging.tables import (
@@ -58,12 +58,15 @@ class DataAnalysisJudge:
 
     Args:
         backend: Sandbox backend.
+        runtime: What a Docker backend runs containers with.
     """
 
     version = JUDGE_VERSION
 
-    def __init__(self, backend: str = "auto") -> None:
-        self._spec = SandboxSpec(template=TEMPLATE, limits=_LIMITS, backend=backend)
+    def __init__(self, backend: str = "auto", runtime: str = "") -> None:
+        self._spec = SandboxSpec(
+            template=template_of(backend), limits=_LIMITS, backend=backend, runtime=runtime
+        )
 
     async def grade(self, task: Task, artifacts: Mapping[str, bytes]) -> Verdict:
         """Grade `analysis.py` or `answer.json`.
