@@ -39,7 +39,7 @@ $(VENV)/.agents: setup.cfg pyproject.toml | $(BIN)/python
 	touch $@
 
 $(VENV)/.test: $(VENV)/.agents
-	$(BIN)/python -m pip install --quiet --editable ".[agents,sb3,test]"
+	$(BIN)/python -m pip install --quiet --editable ".[agents,data,sb3,test]"
 	touch $@
 
 clean:

@@ -10,6 +10,10 @@ _ENTRY_POINTS = {
         "execgym.envs.coding.env:CodingEnv",
         "execgym.vector.entry_points:make_coding",
     ),
+    "execgym/DataAnalysis-v0": (
+        "execgym.envs.data_analysis.env:DataAnalysisEnv",
+        "execgym.vector.entry_points:make_data_analysis",
+    ),
 }
 
 

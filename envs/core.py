@@ -154,7 +154,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self._max_turns = max_turns
         self._limits = dict(limits or {})
         self._spec = SandboxSpec(
-            template=self.template,
+            template=self._template_of(backend),
             limits=self._limits_of(Limits()),
             backend=backend,
             runtime=runtime,
@@ -185,6 +185,10 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
     @abc.abstractmethod
     def _make_judge(self, backend: str, runtime: str) -> Judge:
         """Return the judge of this env's task source; its sandboxes are of the same backend."""
+
+    def _template_of(self, backend: str) -> Template:
+        """Return the template of the episode's sandboxes in a backend."""
+        return self.template
 
     async def _standing_artifacts(self) -> Mapping[str, bytes] | None:
         """Return what is there to be judged when an episode ends without a submission."""

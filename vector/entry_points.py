@@ -30,6 +30,11 @@ def make_coding(num_envs: int, **kwargs: Any) -> AsyncVectorEnv:
     return make_vector_env("execgym/Coding-v0", num_envs, **kwargs)
 
 
+def make_data_analysis(num_envs: int, **kwargs: Any) -> AsyncVectorEnv:
+    """Return a vector env of `execgym/DataAnalysis-v0`; see `make_vector_env`."""
+    return make_vector_env("execgym/DataAnalysis-v0", num_envs, **kwargs)
+
+
 def make_vector_env(
     env_id: str,
     num_envs: int,

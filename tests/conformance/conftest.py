@@ -23,10 +23,12 @@ EVERY_SOURCE = [(env_id, tasks) for env_id in EVERY_ID for tasks in sources_of(e
 LOOKING = {
     "execgym/SQL-v0": '{"name": "run_sql", "arguments": {"query": "SELECT 1"}}',
     "execgym/Coding-v0": '{"name": "run_python", "arguments": {"code": "print(6 * 7)"}}',
+    "execgym/DataAnalysis-v0": '{"name": "run_python", "arguments": {"code": "6 * 7"}}',
 }
 SUBMITTING = {
     "execgym/SQL-v0": "SELECT 1",
     "execgym/Coding-v0": "```python\nanswer = 42\n```",
+    "execgym/DataAnalysis-v0": "```python\nprint(42)\n```",
 }
 
 
