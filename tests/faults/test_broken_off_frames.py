@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from execgym.sandbox import Limits, SandboxDiedError, SandboxSpec, SandboxStartError, wire
+from execgym.sandbox import Limits, SandboxDiedError, SandboxSpec, SandboxStartError, client, wire
 from execgym.sandbox.client import NamespaceSandbox
 
 SPEC = SandboxSpec(limits=Limits(wall_seconds=0.1, output_bytes=1000))
@@ -39,7 +39,13 @@ CUTS = {
     "half a head": lambda _: wire.HEADER.size + 2,
     "all but a byte": lambda data: len(data) - 1,
 }
-pytestmark = pytest.mark.usefixtures("short_limits")
+
+
+@pytest.fixture(autouse=True)
+def limits_of_a_moment(monkeypatch):
+    # Nothing here is answered in time, so no load can make an answer late.
+    for name in ("_START_SECONDS", "_ANSWER_SECONDS", "_GRACE_SECONDS"):
+        monkeypatch.setattr(client, name, 0.1)
 
 
 def play(scene, first=READY):

@@ -54,7 +54,8 @@ def victims(victims_of):
 
 async def is_served_again():
     async with await open_sandbox(SPEC) as sandbox:
-        return (await sandbox.run_python("print(1)")).stdout == b"1\n"
+        result = await sandbox.run_python("print(1)", limits=Limits())
+        return result.stdout == b"1\n"
 
 
 async def dies(call):
@@ -108,9 +109,9 @@ def test_a_stopped_zygote_leaves_its_sandboxes_alone_and_is_replaced(victims, ev
         async with await open_sandbox(SPEC) as sandbox:
             zygote = victims.zygote
             victims.hit(zygote, signal.SIGSTOP)
-            for request in REQUESTS.values():
-                if request is not REQUESTS["start"]:
-                    await request(sandbox)
+            await sandbox.write_file("a", b"kept")
+            assert await sandbox.read_file("a") == b"kept"
+            assert (await sandbox.run_python("print(1)", limits=Limits())).ok
             with pytest.raises(SandboxStartError, match="did not come up"):
                 await open_sandbox(SPEC)
             assert await is_served_again()
@@ -251,3 +252,17 @@ def test_a_zygote_that_ends_while_it_is_closed_holds_up_nobody(victims):
     zygote = victims.zygote
     close_zygotes()
     assert not os.path.exists(f"/proc/{zygote}")
+
+
+def test_a_zygote_collects_its_sandboxes_before_it_ends(victims):
+    async def main():
+        sandboxes = [await open_sandbox(SPEC) for _ in range(10)]
+        victims.hit(min(victims.guests()), signal.SIGSTOP)
+        return sandboxes, victims.guests()
+
+    sandboxes, guests = run_sync(main())
+    assert len(guests) == 10
+    close_zygotes()
+    assert not any(os.path.exists(f"/proc/{guest}") for guest in guests)
+    for sandbox in sandboxes:
+        run_sync(sandbox.close())
