@@ -8,13 +8,15 @@ host, without the candidate's libraries, and never enter a sandbox.
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 from collections.abc import Mapping
 
+from execgym.envs.data_analysis.models import PASSING_GAIN, ModelWork, gain
 from execgym.envs.data_analysis.reference import RESULT_FILE
-from execgym.envs.data_analysis.tasks import HIDDEN, SHOWN, Case, GeneratedTask, case_of, generate
+from execgym.envs.data_analysis.tasks import HIDDEN, SHOWN, GeneratedTask, case_of, generate
 from execgym.envs.data_analysis.template import template_of
-from execgym.envs.data_analysis.work import AnswerWork
+from execgym.envs.data_analysis.work import AnswerWork, Case
 from execgym.envs.task import Task
 from execgym.judging.tables import (
     LARGEST_FILE,
@@ -42,6 +44,7 @@ ANSWER_FILE = "answer.json"
 
 SHOWN_CHECK = "shown files"
 HIDDEN_CHECK = "hidden files"
+SCORE_CHECK = "score of the predictions"
 
 _LARGEST_ARTIFACT = 200_000
 _LIMITS = Limits(cpu_seconds=20.0, wall_seconds=90.0, output_bytes=16 * 1024)
@@ -78,9 +81,12 @@ class DataAnalysisJudge:
         """
         hidden = await asyncio.to_thread(generate, task.id)
         checks: list[Check] = []
+        score = 1.0
         try:
             if isinstance(hidden.work, AnswerWork):
                 await self._grade_answer(hidden, hidden.work, artifacts, checks)
+            elif isinstance(hidden.work, ModelWork):
+                score = await self._grade_model(hidden, artifacts, checks)
             else:
                 await self._grade_program(hidden, artifacts, checks)
         except CandidateError as error:
@@ -93,9 +99,9 @@ class DataAnalysisJudge:
             )
         return Verdict(
             status=Status.PASS,
-            score=1.0,
+            score=score,
             checks=tuple(checks),
-            reason="Everything is right.",
+            reason="Everything is right." if score == 1.0 else f"The score is {score:.2f}.",
             judge_version=self.version,
         )
 
@@ -120,20 +126,46 @@ class DataAnalysisJudge:
         self, task: GeneratedTask, artifacts: Mapping[str, bytes], checks: list[Check]
     ) -> None:
         program = _artifact(artifacts, PROGRAM_FILE)
-        # One filling is made for this grading alone: nobody can have prepared for it.
-        names = [SHOWN, *HIDDEN, f"secret {secrets.token_hex(16)}"]
-        comparisons = []
+        comparisons: list[Comparison] = []
+        names = _case_names()
         for name in names:
+            where = _where(name)
             case = await asyncio.to_thread(case_of, task, name)
-            comparison = await self._run(task, case, program, _where(name))
-            comparisons.append(comparison)
+            written = await self._run(case, program, where)
+            try:
+                found = await asyncio.to_thread(compare_table, task.schema, case.rows, written)
+            except OutputError as error:
+                raise CandidateError(f"{RESULT_FILE} cannot be used {where}: {error}.") from None
+            comparisons.append(found)
             if name == SHOWN:
-                _take(comparison, SHOWN_CHECK, _where(name), checks)
-            elif comparison.reason or name == names[-1]:
+                _take(found, SHOWN_CHECK, where, checks)
+            elif found.reason or name == names[-1]:
                 worst = min(comparisons[1:], key=lambda one: one.share)
-                _take(worst, HIDDEN_CHECK, _where(name), checks)
+                _take(worst, HIDDEN_CHECK, where, checks)
 
-    async def _run(self, task: GeneratedTask, case: Case, program: bytes, where: str) -> Comparison:
+    async def _grade_model(
+        self, task: GeneratedTask, artifacts: Mapping[str, bytes], checks: list[Check]
+    ) -> float:
+        """Return the mean score of the predictions over all fillings."""
+        program = _artifact(artifacts, PROGRAM_FILE)
+        gains = []
+        for name in _case_names():
+            where = _where(name)
+            case = await asyncio.to_thread(case_of, task, name)
+            written = await self._run(case, program, where)
+            try:
+                gains.append(await asyncio.to_thread(gain, case, written, task.schema))
+            except OutputError as error:
+                raise CandidateError(f"{RESULT_FILE} cannot be used {where}: {error}.") from None
+        score = math.fsum(gains) / len(gains)
+        passed = score >= PASSING_GAIN
+        checks.append(Check(name=SCORE_CHECK, passed=passed, value=score, threshold=PASSING_GAIN))
+        if not passed:
+            raise CandidateError(f"The score is {score:.2f}; {PASSING_GAIN} passes.")
+        return score
+
+    async def _run(self, case: Case, program: bytes, where: str) -> bytes:
+        """Run a program on a filling, in a fresh sandbox, and return what it wrote."""
         async with await open_sandbox(self._spec) as sandbox:
             for path, data in case.files.items():
                 await sandbox.write_file(path, data)
@@ -150,15 +182,16 @@ class DataAnalysisJudge:
             # What the program has left running must not write while its files are read.
             await sandbox.freeze()
             try:
-                written = await sandbox.read_file(RESULT_FILE, max_bytes=LARGEST_FILE)
+                return await sandbox.read_file(RESULT_FILE, max_bytes=LARGEST_FILE)
             except SandboxFileError as error:
                 raise CandidateError(
                     f"{RESULT_FILE} cannot be read after the program's run {where}: {error}."
                 ) from None
-        try:
-            return await asyncio.to_thread(compare_table, task.schema, case.rows, written)
-        except OutputError as error:
-            raise CandidateError(f"{RESULT_FILE} cannot be used {where}: {error}.") from None
+
+
+def _case_names() -> list[str]:
+    # One filling is made for this grading alone: nobody can have prepared for it.
+    return [SHOWN, *HIDDEN, f"secret {secrets.token_hex(16)}"]
 
 
 def _artifact(artifacts: Mapping[str, bytes], name: str) -> bytes:

@@ -17,9 +17,17 @@ import numpy as np
 from execgym.envs.data_analysis.catalogue import FAMILIES
 from execgym.envs.data_analysis.families import DataSet, Family, draw_data_set
 from execgym.envs.data_analysis.files import Format, Style, write_files
+from execgym.envs.data_analysis.models import ModelWork, draw_model_work
 from execgym.envs.data_analysis.plans import UndeterminedError, with_values_at_bounds
 from execgym.envs.data_analysis.recipes import ROWS, draw_answer_plans, draw_plan, draw_style
-from execgym.envs.data_analysis.work import AnswerWork, CleaningWork, ProgramWork, TaskKind, Work
+from execgym.envs.data_analysis.work import (
+    AnswerWork,
+    Case,
+    CleaningWork,
+    ProgramWork,
+    TaskKind,
+    Work,
+)
 from execgym.envs.errors import UnknownTaskError
 from execgym.envs.task import Task
 from execgym.judging.tables import Row, TableSchema
@@ -38,13 +46,14 @@ _ID = re.compile(r"generated/(train|test)/([1-5])/(0|[1-9][0-9]{0,9})\Z")
 _SEEDS = 2**31
 _TASK_ATTEMPTS = 100
 _DATA_ATTEMPTS = 25
-_TABLE, _ANSWER, _CLEANING = TaskKind.PROGRAM, TaskKind.ANSWER, TaskKind.CLEANING
+_TABLE, _ANSWER = TaskKind.PROGRAM, TaskKind.ANSWER
+_CLEANING, _MODEL = TaskKind.CLEANING, TaskKind.MODEL
 _KINDS = {
     1: (_TABLE, _TABLE, _TABLE, _ANSWER),
     2: (_TABLE, _TABLE, _TABLE, _ANSWER),
-    3: (_TABLE, _TABLE, _ANSWER),
-    4: (_TABLE, _TABLE, _ANSWER, _CLEANING),
-    5: (_TABLE, _TABLE, _ANSWER, _CLEANING),
+    3: (_TABLE, _TABLE, _TABLE, _ANSWER, _MODEL),
+    4: (_TABLE, _TABLE, _ANSWER, _CLEANING, _MODEL),
+    5: (_TABLE, _TABLE, _ANSWER, _CLEANING, _MODEL),
 }
 
 
@@ -66,7 +75,7 @@ class GeneratedTask:
     level: int
     family: Family
     style: Style
-    work: Work
+    work: Work | ModelWork
 
     @property
     def schema(self) -> TableSchema:
@@ -76,20 +85,15 @@ class GeneratedTask:
     @property
     def reference(self) -> str:
         """A program that writes the right table, or prints the right answer as JSON."""
+        if isinstance(self.work, ModelWork):
+            return self.work.reference(self.family)
         return self.work.reference(self.family, self.style)
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Case:
-    """A filling of a task's tables with the right result.
-
-    Attributes:
-        files: The files of the filling.
-        rows: The right table; of an answer, its one row.
-    """
-
-    files: Mapping[str, bytes]
-    rows: tuple[Row, ...]
+    def prompt(self, files: Mapping[str, bytes]) -> str:
+        """Return what the model is asked about the files that are shown."""
+        if isinstance(self.work, ModelWork):
+            return self.work.prompt(self.family, files)
+        return self.work.prompt(self.family, self.style, files)
 
 
 class GeneratedSource:
@@ -138,14 +142,17 @@ def generate(task_id: str) -> GeneratedTask:
     level = int(match[2])
     for _ in range(_TASK_ATTEMPTS):
         family = generator.choice(FAMILIES)
-        work = _draw_work(level, family, generator)
+        kind = generator.choice(_KINDS[level])
+        if kind is TaskKind.MODEL:
+            model = draw_model_work(level, family, generator)
+            return GeneratedTask(task_id, match[1], level, family, Style(), model)
+        work = _draw_work(kind, level, family, generator)
         style = draw_style(level, generator)
         if not work.joined and style.facts is not Format.SQLITE:
             style = dataclasses.replace(style, entities=None)
-        task = GeneratedTask(task_id, match[1], level, family, style, work)
         try:
-            if _is_worth_asking(task):
-                return task
+            if _is_worth_asking(task_id, level, family, work):
+                return GeneratedTask(task_id, match[1], level, family, style, work)
         except UndeterminedError:
             continue
     raise AssertionError(f"level {level} makes no task for {task_id}")
@@ -157,39 +164,44 @@ def case_of(task: GeneratedTask, name: str) -> Case:
     Raises:
         UndeterminedError: Hardly any filling determines the result.
     """
-    data, rows, generator = _filling(task, name)
-    files = write_files(task.family, task.style, data, generator)
-    return Case({**files, OUTPUT_FOLDER_FILE: b""}, rows)
+    if isinstance(task.work, ModelWork):
+        generator = random.Random(f"{task.id} {name}")  # noqa: S311
+        case = task.work.draw_case(task.family, generator)
+    else:
+        data, rows, generator = _filling(task.id, task.level, task.family, task.work, name)
+        case = Case(files=write_files(task.family, task.style, data, generator), rows=rows)
+    return dataclasses.replace(case, files={**case.files, OUTPUT_FOLDER_FILE: b""})
 
 
-def _filling(task: GeneratedTask, name: str) -> tuple[DataSet, tuple[Row, ...], random.Random]:
-    family, work = task.family, task.work
+def _filling(
+    task_id: str, level: int, family: Family, work: Work, name: str
+) -> tuple[DataSet, tuple[Row, ...], random.Random]:
     for attempt in range(_DATA_ATTEMPTS):
-        generator = random.Random(f"{task.id} {name} {attempt}")  # noqa: S311
-        data = draw_data_set(family, generator, rows=ROWS[task.level], orphans=work.joined)
+        generator = random.Random(f"{task_id} {name} {attempt}")  # noqa: S311
+        data = draw_data_set(family, generator, rows=ROWS[level], orphans=work.joined)
         data = with_values_at_bounds(family, work.conditions, data, generator)
         try:
             return data, work.rows(family, data), generator
         except UndeterminedError:
             continue
-    raise UndeterminedError(f"no filling {name} of {task.id} determines the result")
+    raise UndeterminedError(f"no filling {name} of {task_id} determines the result")
 
 
-def _is_worth_asking(task: GeneratedTask) -> bool:
+def _is_worth_asking(task_id: str, level: int, family: Family, work: Work) -> bool:
     """Return whether a task is neither trivial nor lets somebody pass who errs in one thing.
 
     Raises:
         UndeterminedError: A filling leaves the result open.
     """
-    fillings = [_filling(task, name)[:2] for name in (SHOWN, *HIDDEN)]
+    fillings = [_filling(task_id, level, family, work, name)[:2] for name in (SHOWN, *HIDDEN)]
     shown = fillings[0][1]
-    if not task.work.is_worth_asking(task.family, shown) or shown == fillings[1][1]:
+    if not work.is_worth_asking(family, shown) or shown == fillings[1][1]:
         return False
     # An answer is about the shown filling alone.
-    looked_at = fillings[:1] if isinstance(task.work, AnswerWork) else fillings
+    looked_at = fillings[:1] if isinstance(work, AnswerWork) else fillings
     return all(
-        any(_differs(near, task.family, data, rows) for data, rows in looked_at)
-        for near in task.work.near_misses
+        any(_differs(near, family, data, rows) for data, rows in looked_at)
+        for near in work.near_misses
     )
 
 
@@ -200,15 +212,13 @@ def _differs(work: Work, family: Family, data: DataSet, rows: tuple[Row, ...]) -
         return True
 
 
-def _draw_work(level: int, family: Family, generator: random.Random) -> Work:
-    match generator.choice(_KINDS[level]):
-        case TaskKind.PROGRAM:
-            return ProgramWork(plan=draw_plan(level, family, generator))
-        case TaskKind.ANSWER:
-            overall, best = draw_answer_plans(level, family, generator)
-            return AnswerWork(overall=overall, best=best)
-        case TaskKind.CLEANING:
-            return CleaningWork()
+def _draw_work(kind: TaskKind, level: int, family: Family, generator: random.Random) -> Work:
+    if kind is TaskKind.CLEANING:
+        return CleaningWork()
+    if kind is TaskKind.ANSWER:
+        overall, best = draw_answer_plans(level, family, generator)
+        return AnswerWork(overall=overall, best=best)
+    return ProgramWork(plan=draw_plan(level, family, generator))
 
 
 @functools.lru_cache(maxsize=512)
@@ -218,7 +228,7 @@ def _open_half(task_id: str) -> Task:
     return Task(
         id=task_id,
         domain="data_analysis",
-        prompt=task.work.prompt(task.family, task.style, files),
+        prompt=task.prompt(files),
         level=task.level,
         split=task.split,
         files=files,

@@ -35,6 +35,24 @@ class TaskKind(enum.StrEnum):
     PROGRAM = "program"
     ANSWER = "answer"
     CLEANING = "cleaning"
+    MODEL = "model"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A filling of a task's tables with the right result.
+
+    Attributes:
+        files: The files of the filling.
+        rows: The right table; of an answer, its one row.
+        labels: Of a model, the ids to predict with their labels.
+        errors: Of a model, the root mean squared errors of the mean and of the best prediction.
+    """
+
+    files: Mapping[str, bytes]
+    rows: tuple[Row, ...] = ()
+    labels: tuple[tuple[int, float], ...] = ()
+    errors: tuple[float, float] = (0.0, 0.0)
 
 
 class Work(Protocol):

@@ -114,7 +114,7 @@ def test_files_that_leave_the_workspace_are_refused(env):
     assert "not written" in call(env, "write_file", path="/tmp/x", content="")[0]
 
 
-@pytest.mark.parametrize("kind", ["program", "cleaning", "answer"])
+@pytest.mark.parametrize("kind", ["program", "cleaning", "answer", "model"])
 def test_no_gold_is_reachable_from_what_a_learner_holds(env, find_task, kind):
     task_id = find_task(kind, 4)
     observation, info = env.reset(options={"task_id": task_id})

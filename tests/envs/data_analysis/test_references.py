@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import itertools
 import os
 import subprocess
 import sys
@@ -26,7 +27,8 @@ TASKS = [
 @pytest.mark.parametrize("task_id", TASKS)
 def test_the_reference_passes(grade, task_id):
     verdict = grade(task_id, reference_answer(task_id))
-    assert (verdict.status, verdict.score) == (Status.PASS, 1.0), verdict
+    assert verdict.status is Status.PASS, verdict
+    assert verdict.score == 1.0 or generate(task_id).work.kind == "model"
 
 
 @pytest.mark.parametrize("level", range(1, 6))
@@ -54,10 +56,10 @@ EQUIVALENT = (".map(number_of)", "if text in [", "'None'", "removesuffix")
 def test_programs_that_are_wrong_in_one_thing_fail(grade, level):
     passed = []
     tried = 0
-    for seed in range(2):
-        task_id = f"generated/test/{level}/{seed}"
-        if generate(task_id).work.kind == "answer":
-            continue
+    ids = (f"generated/test/{level}/{seed}" for seed in itertools.count())
+    # What is typed in has no mutants, and a model may err and still be good.
+    tables = (one for one in ids if generate(one).work.kind in ("program", "cleaning"))
+    for task_id in itertools.islice(tables, 2):
         source = reference_answer(task_id)
         lines = set(ast.unparse(ast.parse(source)).splitlines())
         for mutant in mutants(source):

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import datetime
 import io
+import itertools
 import random
 from decimal import Decimal
 from fractions import Fraction
@@ -39,8 +40,13 @@ ORDERS = FAMILIES[0]
 
 def test_each_level_has_its_kinds_and_many_families():
     tasks = [generate(task_id) for task_id in IDS]
-    assert {task.work.kind for task in tasks if task.level < 4} == {"program", "answer"}
-    assert "cleaning" in {task.work.kind for task in tasks if task.level > 3}
+    assert {task.work.kind for task in tasks if task.level < 3} == {"program", "answer"}
+    assert {task.work.kind for task in tasks if task.level > 3} == {
+        "program",
+        "answer",
+        "cleaning",
+        "model",
+    }
     assert len({task.family.name for task in tasks}) == len(FAMILIES)
 
 
@@ -77,7 +83,9 @@ def test_fillings_differ_in_data_and_result(task_id):
     task = generate(task_id)
     cases = [case_of(task, name) for name in (SHOWN, *HIDDEN)]
     assert cases[0] == case_of(task, SHOWN)
-    assert cases[0].rows != cases[1].rows != cases[2].rows
+    for first, second in itertools.pairwise(cases):
+        assert (first.rows, first.labels) != (second.rows, second.labels)
+        assert first.files != second.files
     assert {frozenset(case.files) for case in cases} == {frozenset(cases[0].files)}
 
 
