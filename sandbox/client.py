@@ -35,6 +35,9 @@ MAX_READ_BYTES = 32 * 1024 * 1024
 _MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _MAX_QUEUED_MESSAGES = 256
 _MAX_QUEUED_BYTES = 16 * 1024 * 1024
+# What an honest guest may have sent before it read a request: its buffer, and one message.
+_MAX_MESSAGES_AHEAD = 128 * 1024
+_MAX_BYTES_AHEAD = 16 * 1024 * 1024
 _PROGRAM_BODIES = {wire.FROM_PROGRAM: wire.MAX_MESSAGE_BYTES, wire.PROGRAM_CLOSED: 0}
 _LIMIT_NAMES = frozenset({"", "cpu", "wall", "memory"})
 
@@ -55,6 +58,14 @@ class _Program:
     def full(self) -> bool:
         """Whether as much is queued as may be before somebody receives."""
         return len(self.messages) >= _MAX_QUEUED_MESSAGES or self.queued_bytes >= _MAX_QUEUED_BYTES
+
+    @property
+    def flooding(self) -> bool:
+        """Whether more is queued than can lie between a request and its answer."""
+        return (
+            len(self.messages) >= _MAX_QUEUED_MESSAGES + _MAX_MESSAGES_AHEAD
+            or self.queued_bytes >= _MAX_QUEUED_BYTES + _MAX_BYTES_AHEAD
+        )
 
 
 class Connection(asyncio.Protocol):
@@ -134,6 +145,8 @@ class Connection(asyncio.Protocol):
             if frame.kind == wire.STARTED and program is not None:
                 program.started = True
             self._answer.set_result(frame)
+            if program is not None:
+                self._pause_where_full(program)
         else:
             raise wire.FrameError(f"a frame of kind {frame.kind} came out of turn")
 
@@ -148,11 +161,17 @@ class Connection(asyncio.Protocol):
         elif frame.kind == wire.FROM_PROGRAM and not program.closed:
             program.messages.append(frame.body)
             program.queued_bytes += len(frame.body)
-            if program.full and self._transport is not None:
-                self._transport.pause_reading()
+            if self._expected and program.flooding:
+                raise wire.FrameError("more of a program's messages came than an answer can follow")
+            self._pause_where_full(program)
         else:
             raise wire.FrameError(f"a program's frame of kind {frame.kind} came out of turn")
         self._news.set()
+
+    def _pause_where_full(self, program: _Program) -> None:
+        # An answer that is waited for comes behind messages that nobody may be receiving.
+        if program.full and not self._expected and self._transport is not None:
+            self._transport.pause_reading()
 
     def fail(self, error: SandboxError) -> None:
         """End the connection; every waiter, now and later, gets the error."""

@@ -363,3 +363,20 @@ def test_freezing_ends_a_running_program(sandbox):
         assert (await process.wait()).signal == 9
 
     run_sync(main())
+
+
+def test_a_request_is_answered_although_nobody_receives_what_a_program_sends(sandbox):
+    async def main():
+        process = await sandbox.start_python(
+            "import sandbox_channel\n"
+            "for number in range(5000): sandbox_channel.send(b'%d' % number * 200)\n"
+        )
+        while not process._program.full:
+            await asyncio.sleep(0.01)
+        for _ in range(3):
+            assert (await sandbox.stats()).processes >= 1
+        for number in range(5000):
+            assert await process.receive() == b"%d" % number * 200
+        assert (await process.wait()).ok
+
+    run_sync(main())
