@@ -78,6 +78,11 @@ class PythonSession:
         self._process: Process | None = None
         self._number = 0
 
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where it runs."""
+        return self._sandbox
+
     async def run(self, code: str) -> CallResult:
         """Run a call.
 

@@ -13,7 +13,7 @@ from execgym.envs.data_analysis.work import TaskKind
 from execgym.envs.python_session import CallResult, PythonSession
 from execgym.envs.task import Judge, TaskSource
 from execgym.envs.tools import tool
-from execgym.sandbox import Sandbox, SandboxFileError, Template
+from execgym.sandbox import SandboxFileError, Template
 
 _LARGEST_FILE = 100_000
 
@@ -45,7 +45,7 @@ class DataAnalysisEnv(ExecEnv):
             code: Python statements. They run in /workspace; numpy and pandas can be imported.
         """
         sandbox = await self._workspace()
-        if self._session is None:
+        if self._session is None or self._session.sandbox is not sandbox:
             self._session = PythonSession(sandbox)
         result = await self._session.run(code)
         return ToolResult(observation=_describe(result), command=result.command)
@@ -108,20 +108,13 @@ class DataAnalysisEnv(ExecEnv):
         if self._sandbox is None:
             return None
         # Nothing may change the file between its reading and its judging.
-        await self._end_session(self._sandbox)
+        self._session = None
+        await self._sandbox.freeze()
         try:
             data = await self._sandbox.read_file(self._artifact)
         except SandboxFileError:
             return None
         return {self._artifact: data}
-
-    async def _end_session(self, sandbox: Sandbox) -> None:
-        self._session = None
-        await sandbox.freeze()
-
-    async def _close_sandbox(self) -> None:
-        self._session = None
-        await super()._close_sandbox()
 
     def _load_source(self, tasks: str) -> TaskSource:
         return load_source(tasks)
