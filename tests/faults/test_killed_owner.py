@@ -1,5 +1,6 @@
 """The process of the user is killed: what it had goes at once, whoever collects the dead."""
 
+import glob
 import os
 import pathlib
 import signal
@@ -40,11 +41,7 @@ def children(parent):
 
 
 def groups_of(zygote):
-    return [
-        path
-        for path in pathlib.Path("/sys/fs/cgroup").glob("**/execgym-*")
-        if path.name.startswith(f"execgym-{zygote}-")
-    ]
+    return glob.glob(f"/sys/fs/cgroup/**/execgym-{zygote}-*", recursive=True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
