@@ -45,7 +45,7 @@ SLACK = Ledger(
 )
 """What may have grown where the machine is this program's alone: nothing."""
 SHARED_SLACK = dataclasses.replace(
-    SLACK, cgroups=200, keys=50, shared_memory_kib=256 * 1024, sockets=300, folders=100
+    SLACK, mounts=50, cgroups=200, keys=50, shared_memory_kib=256 * 1024, sockets=300, folders=100
 )
 """The same where others use the machine, of whom some counts tell, too."""
 SETTLING_SECONDS = 20.0
