@@ -36,10 +36,14 @@ SOURCES = (
 """The sources that such a template carries."""
 
 _PROGRAM = "import execgym_python_session_driver as driver\ndriver.main()\n"
+# The candidate may have put anything in the file's place.
 _OUTPUT_PROGRAM = (
-    "import shutil, sys\n"
-    f"shutil.copyfileobj(open({python_session_driver.OUTPUT_FILE!r}, 'rb'), sys.stdout.buffer)\n"
+    "import os, shutil, sys\n"
+    f"fd = os.open({python_session_driver.OUTPUT_FILE!r},"
+    " os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)\n"
+    "shutil.copyfileobj(open(fd, 'rb'), sys.stdout.buffer)\n"
 )
+_OUTPUT_SECONDS = 5.0
 _CALLS = 50
 # A session waits for a model to think, which may take any time. It uses nothing meanwhile.
 _SESSION_SECONDS = 7 * 24 * 3600.0
@@ -130,7 +134,10 @@ class PythonSession:
         result = await process.kill()
         limit = result.limit or limit or ("cpu" if result.signal == signal.SIGXCPU else "")
         why = why or _ending(result, limit)
-        written = await self._sandbox.run_python(_OUTPUT_PROGRAM)
+        limits = dataclasses.replace(
+            self._sandbox.spec.limits, cpu_seconds=_OUTPUT_SECONDS, wall_seconds=_OUTPUT_SECONDS
+        )
+        written = await self._sandbox.run_python(_OUTPUT_PROGRAM, limits=limits)
         output, dropped = (written.stdout, written.stdout_dropped) if written.ok else (b"", 0)
         command = dataclasses.replace(
             result,

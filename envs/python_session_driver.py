@@ -52,14 +52,15 @@ def main() -> None:
 
 
 def _serve(module: types.ModuleType, request: dict[str, Any]) -> dict[str, Any]:
-    _redirect()
+    output_fd = _redirect()
     started = time.process_time()
     ok = _run_in_time(module, request)
     for stream in (sys.stdout, sys.stderr):
         # The candidate may have put anything there.
         with contextlib.suppress(BaseException):
             stream.flush()
-    output, dropped = _read_output(request["output_bytes"])
+    output, dropped = _read_output(output_fd, request["output_bytes"])
+    os.close(output_fd)
     return {
         "number": request["number"],
         "ok": ok,
@@ -69,27 +70,27 @@ def _serve(module: types.ModuleType, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _redirect() -> None:
-    """Send both streams to an empty file: a file never blocks its writer, unlike a pipe."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+def _redirect() -> int:
+    """Send both streams to a new file and return it: it never blocks its writer, unlike a pipe."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(OUTPUT_FILE)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
     fd = os.open(OUTPUT_FILE, flags, 0o600)
     os.dup2(fd, 1)
     os.dup2(fd, 2)
-    os.close(fd)
     for stream in (sys.__stdout__, sys.__stderr__):
         # Line by line, so that the two come out in the order in which they were written.
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    return fd
 
 
-def _read_output(limit: int) -> tuple[bytes, int]:
+def _read_output(fd: int, limit: int) -> tuple[bytes, int]:
     """Return the head and the tail of the output, and the number of bytes between them."""
-    with open(OUTPUT_FILE, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size <= limit:
-            return file.read(limit), 0
-        head = file.read(limit - limit // 2)
-        file.seek(size - limit // 2)
-        return head + file.read(limit // 2), size - limit
+    size = os.fstat(fd).st_size
+    if size <= limit:
+        return os.pread(fd, limit, 0), 0
+    head = os.pread(fd, limit - limit // 2, 0)
+    return head + os.pread(fd, limit // 2, size - limit // 2), size - limit
 
 
 def _run_in_time(module: types.ModuleType, request: dict[str, Any]) -> bool:

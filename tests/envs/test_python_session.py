@@ -143,6 +143,18 @@ def test_a_session_that_ends_says_why_and_a_fresh_one_begins(code, why):
     assert files == ("kept.txt",)
 
 
+@pytest.mark.parametrize(
+    "replace",
+    ["os.mkfifo(path)", "os.symlink('/dev/zero', path)", "pass", "os.symlink(path, path)"],
+)
+@pytest.mark.parametrize("ending", ["os._exit(1)", "None"])
+def test_whatever_lies_in_the_place_of_the_output_holds_nothing_up(replace, ending):
+    code = f"import os\npath = '/tmp/session-output'\nos.unlink(path)\n{replace}\n{ending}"
+    results, _ = run_calls(code, "print('on')", wall_seconds=3.0)
+    assert results[1].command.stdout == b"on\n"
+    assert results[0].command.wall_seconds < 3.0
+
+
 def test_much_output_is_cut_in_the_middle_and_counted():
     results, _ = run_calls("print('a' * 10 + 'b' * 5000 + 'c' * 10)", output_bytes=100)
     command = results[0].command
