@@ -25,6 +25,7 @@ from execgym.sandbox import (
     Limits,
     Sandbox,
     SandboxError,
+    SandboxFileError,
     SandboxSpec,
     SandboxUnavailableError,
     Template,
@@ -224,6 +225,13 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             try:
                 for path, data in self.task.files.items():
                     await sandbox.write_file(path, data)
+            except SandboxFileError as error:
+                await sandbox.close()
+                raise InvalidOptionError(
+                    f"the files of task {self.task.id!r} do not fit into its sandbox ({error}): "
+                    f"give limits more than workspace_bytes={spec.limits.workspace_bytes} and "
+                    f"workspace_inodes={spec.limits.workspace_inodes}"
+                ) from error
             except BaseException:
                 await sandbox.close()
                 raise

@@ -8,6 +8,7 @@ import gymnasium
 import pytest
 
 import execgym  # noqa: F401
+from execgym.envs.errors import InvalidOptionError
 from execgym.judging.candidate import template as coding_template
 from execgym.vector import AsyncVectorEnv
 
@@ -113,3 +114,18 @@ def test_a_guest_killed_in_the_middle_of_a_step_ends_that_episode(victims):
     assert batch.truncations.all()
     assert not any(info["reward_valid"] for info in batch.infos)
     envs.close()
+
+
+def test_a_workspace_too_small_for_the_task_is_named_with_the_way_out():
+    env = gymnasium.make(
+        "execgym/SQL-v0",
+        backend="namespace",
+        limits={"workspace_bytes": 4096},
+        disable_env_checker=True,
+    )
+    query = json.dumps({"name": "run_sql", "arguments": {"query": "SELECT 1"}})
+    for seed in (1, 2):
+        env.reset(seed=seed)
+        with pytest.raises(InvalidOptionError, match="workspace_bytes=4096"):
+            env.step(query)
+    env.close()
