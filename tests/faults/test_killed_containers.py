@@ -26,6 +26,14 @@ SLEEP = "import time\ntime.sleep(1000)"
 pytestmark = pytest.mark.usefixtures("base_image")
 
 
+@pytest.fixture(autouse=True)
+def no_pod_stays():
+    yield
+    kind = PodKind(HIT, "")
+    if (pod := docker_pod._pods.get(kind)) is not None:
+        docker_pod._pods.forget(kind, pod)
+
+
 def pod():
     return docker_pod._pods.get(PodKind(HIT, ""))
 
