@@ -140,19 +140,32 @@ def _time_is_up(number: int, frame: object) -> NoReturn:
 
 
 def _plain(value: Any) -> Any:
-    """Return the standard library's own dictionaries as dictionaries, at any depth."""
+    """Return dictionaries of the standard library and numpy's numbers as Python's, at any depth."""
     kind = type(value)
-    if kind is list or kind is tuple:
+    if kind is list or kind is tuple or kind is set or kind is frozenset:
         items = [_plain(item) for item in value]
         if all(new is old for new, old in zip(items, value)):  # noqa: B905 - Python 3.8
             return value
         return kind(items)
     if kind is dict or kind in _DICTIONARIES:
-        pairs = {key: _plain(item) for key, item in value.items()}
-        if kind is dict and all(pairs[key] is value[key] for key in pairs):
+        pairs = {_plain(key): _plain(item) for key, item in value.items()}
+        if kind is dict and all(
+            new is old and pairs[new] is value[old]
+            for new, old in zip(pairs, value)  # noqa: B905 - Python 3.8
+        ):
             return value
         return pairs
+    if _is_numpy_number(kind):
+        return value.item()
     return value
+
+
+def _is_numpy_number(kind: type[Any]) -> bool:
+    """Tell whether values of a type print, count and compare as a number of Python's."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or issubclass(kind, numpy.timedelta64):
+        return False
+    return issubclass(kind, (numpy.number, numpy.bool_))
 
 
 def _type_name(error: BaseException) -> str:

@@ -156,6 +156,24 @@ def test_dictionaries_of_the_standard_library_are_taken_as_dictionaries():
     assert [type(item) for item in answer.value] == [dict, dict, dict]
 
 
+def test_numbers_of_numpy_are_taken_as_numbers_at_any_depth():
+    source = (
+        "import numpy\n"
+        "def solve():\n"
+        "    return [numpy.int64(3), numpy.float64(0.5), (numpy.bool_(True),),"
+        " {numpy.int8(1): numpy.complex128(2j)}, {numpy.uint8(7)}]\n"
+    )
+    answer = answers(source, Call(name="solve", arguments=()))[0]
+    assert answer.value == [3, 0.5, (True,), {1: 2j}, {7}]
+    assert [type(item) for item in answer.value[:2]] == [int, float]
+    assert type(answer.value[2][0]) is bool
+
+
+def test_an_array_of_numpy_is_no_list_of_numbers():
+    source = "import numpy\ndef solve():\n    return numpy.array([1, 2])\n"
+    assert "numpy.ndarray" in answers(source, Call(name="solve", arguments=()))[0].failure
+
+
 def test_an_argument_is_rebuilt_for_each_call():
     source = "def solve(values):\n    values.append(1)\n    return len(values)\n"
     call = Call(name="solve", arguments=([],))

@@ -126,6 +126,21 @@ def test_a_cancelled_call_closes_the_sandbox(eventually):
     eventually(lambda: not children_of(zygote_of(ALONE)))
 
 
+@pytest.mark.parametrize("call", ["receive", "wait"])
+def test_a_cancelled_wait_for_a_started_program_closes_the_sandbox(call, eventually):
+    async def main():
+        sandbox = await open_sandbox(SandboxSpec(template=ALONE))
+        program = await sandbox.start_python("import time\ntime.sleep(1000)")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await getattr(program, call)()
+        with pytest.raises(SandboxDiedError, match="cancelled"):
+            await sandbox.run_python("pass")
+
+    run_sync(main())
+    eventually(lambda: not children_of(zygote_of(ALONE)))
+
+
 def test_a_cancelled_opening_leaves_nothing(eventually):
     async def main():
         await (await open_sandbox(SandboxSpec(template=ALONE))).close()
