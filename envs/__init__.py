@@ -2,6 +2,7 @@
 
 from execgym.envs.core import ExecEnv, ToolResult
 from execgym.envs.errors import (
+    EngineUnavailableError,
     EnvError,
     InvalidOptionError,
     TaskSetUnavailableError,
@@ -12,6 +13,7 @@ from execgym.envs.task import Judge, Task, TaskSource
 from execgym.envs.tools import Tool, ToolCall, ToolCallError, parse_action, tool
 
 __all__ = [
+    "EngineUnavailableError",
     "EnvError",
     "ExecEnv",
     "InvalidOptionError",

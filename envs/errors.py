@@ -22,6 +22,10 @@ class TaskSetUnavailableError(EnvError):
     """A public task set is known but has not been fetched or imported on this machine."""
 
 
+class EngineUnavailableError(EnvError):
+    """A database engine is known but is not installed where sandboxes would need it."""
+
+
 def not_one_of(what: str, value: object, allowed: Iterable[object]) -> InvalidOptionError:
     """Return an error that names the value, what is allowed, and the closest allowed value."""
     choices = [str(choice) for choice in allowed]

@@ -9,8 +9,8 @@ a query could do would outlive it; that it can do nothing but read is seen to by
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Union
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, Union
 
 Value = Union[None, int, float, str, bytes]  # noqa: UP007
 Row = tuple[Value, ...]
@@ -35,8 +35,81 @@ _REFUSED_FUNCTIONS = frozenset(
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
 
 
+ROWS_A_STATEMENT = 500
+
+
 class QueryError(Exception):
     """The query could not be run, or broke a bound. The text says why."""
+
+
+class Database(Protocol):
+    """A database of some engine on which one may only read.
+
+    Attributes:
+        tables_read: Tables of it that the last query reads.
+    """
+
+    tables_read: set[str]
+
+    def __enter__(self) -> Database: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def run(
+        self, query: str, *, rows: int, size: int, steps: int
+    ) -> tuple[list[str], list[Row], bool]:
+        """Run one statement; see `ReadOnlyDatabase.run`."""
+        ...
+
+
+class BoundedRows:
+    """Collects the rows of an answer until they are too many.
+
+    Args:
+        rows: Rows after which the rest is left out.
+        size: Bytes of the values, 8 each and the length of texts, after which it is.
+    """
+
+    def __init__(self, rows: int, size: int) -> None:
+        self.found: list[Row] = []
+        self._rows = rows
+        self._size = size
+
+    def add(self, row: Row) -> bool:
+        """Take a row; return False, without it, when there are too many."""
+        self._size -= sum(
+            8 + (len(value) if isinstance(value, (str, bytes)) else 0) for value in row
+        )
+        if len(self.found) == self._rows or self._size < 0:
+            return False
+        self.found.append(row)
+        return True
+
+
+def load_statements(
+    data: bytes, definitions: Sequence[tuple[str, str]], *, reverse: bool
+) -> Iterator[str]:
+    """Return the statements that make an SQLite file's tables in another engine.
+
+    Args:
+        data: The bytes of the SQLite file.
+        definitions: Names of its tables, each with a CREATE TABLE of the engine.
+        reverse: Whether rows are stored in reverse.
+    """
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.deserialize(data)
+        for table, definition in definitions:
+            yield definition
+            rows = connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
+            if reverse:
+                rows.reverse()
+            for start in range(0, len(rows), ROWS_A_STATEMENT):
+                part = rows[start : start + ROWS_A_STATEMENT]
+                values = ", ".join(f"({', '.join(map(_literal, row))})" for row in part)
+                yield f"INSERT INTO {table} VALUES {values}"  # noqa: S608
+    finally:
+        connection.close()
 
 
 def build_database(
@@ -126,15 +199,11 @@ class ReadOnlyDatabase:
             if cursor.description is None:
                 raise QueryError("the query returns no rows: it must be one SELECT")
             names = [str(column[0]) for column in cursor.description]
-            found: list[Row] = []
+            bounded = BoundedRows(rows, size)
             for row in cursor:
-                size -= sum(
-                    8 + (len(value) if isinstance(value, (str, bytes)) else 0) for value in row
-                )
-                if len(found) == rows or size < 0:
-                    return names, found, True
-                found.append(row)
-            return names, found, False
+                if not bounded.add(row):
+                    return names, bounded.found, True
+            return names, bounded.found, False
         except sqlite3.OperationalError as error:
             if str(error) == "interrupted":
                 raise QueryError("the query took too many steps and was stopped") from None
@@ -159,8 +228,18 @@ class ReadOnlyDatabase:
         return sqlite3.SQLITE_DENY
 
 
+def _open_sqlite(data: bytes, reverse: bool) -> Database:
+    return ReadOnlyDatabase(data, reverse=reverse)
+
+
 def run_on_all(
-    databases: Sequence[bytes], query: str, *, rows: int, size: int, steps: int
+    databases: Sequence[bytes],
+    query: str,
+    *,
+    rows: int,
+    size: int,
+    steps: int,
+    open_database: Callable[[bytes, bool], Database] = _open_sqlite,
 ) -> list[dict[str, Any]]:
     """Run a query on each database; stop after the first on which it fails.
 
@@ -173,7 +252,7 @@ def run_on_all(
     """
     answers: list[dict[str, Any]] = []
     for index, data in enumerate(databases):
-        with ReadOnlyDatabase(data, reverse=index > 0) as database:
+        with open_database(data, index > 0) as database:
             try:
                 names, found, cut = database.run(query, rows=rows, size=size, steps=steps)
             except QueryError as error:
@@ -185,8 +264,15 @@ def run_on_all(
     return answers
 
 
-def main() -> None:
-    """Serve one request on the sandbox's message channel."""
+def main(
+    opener_for: Callable[[Mapping[str, Any]], Callable[[bytes, bool], Database]] | None = None,
+) -> None:
+    """Serve one request on the sandbox's message channel.
+
+    Args:
+        opener_for: Takes the request and returns what opens a database of another engine than
+            SQLite, given the bytes of an SQLite file and whether to store its rows in reverse.
+    """
     import execgym_codec  # type: ignore[import-not-found]
     import sandbox_channel  # type: ignore[import-not-found]
 
@@ -197,8 +283,19 @@ def main() -> None:
         rows=request["rows"],
         size=request["size"],
         steps=request["steps"],
+        open_database=opener_for(request) if opener_for is not None else _open_sqlite,
     )
     sandbox_channel.send(execgym_codec.encode(answers))
+
+
+def _literal(value: Value) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, bytes):
+        raise ValueError("a BLOB has no literal that every engine reads")
+    return repr(value)
 
 
 def _text(data: bytes) -> str | bytes:

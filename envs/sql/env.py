@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from execgym.envs.core import ExecEnv, ToolResult
 from execgym.envs.errors import InvalidOptionError
-from execgym.envs.sql.execution import TEMPLATE, QueryAnswer, run_in_sandbox
+from execgym.envs.sql.engines import SQLITE, engine_named
+from execgym.envs.sql.execution import QueryAnswer, run_in_sandbox
 from execgym.envs.sql.judge import ANSWER_FILE, RUNS_CHECK, SQLJudge
 from execgym.envs.sql.reference import quote
 from execgym.envs.sql.sources import load_source
-from execgym.envs.sql.tasks import DATABASE_FILE
+from execgym.envs.sql.tasks import DATABASE_FILE, definitions_of
 from execgym.envs.task import Judge, TaskSource
-from execgym.envs.tools import tool
+from execgym.envs.tools import Tool, tool
 from execgym.judging.verdict import Status, Verdict
 from execgym.sandbox import CommandResult, Template
 
@@ -32,6 +35,8 @@ class SQLEnv(ExecEnv):
     `execgym.envs.sql.comparison` for the rules).
 
     Args:
+        engine: What the database is in: `"sqlite"` or `"duckdb"` (whose package the image of the
+            sandboxes must have). Public sets are for SQLite only.
         shaping: Reward for a submission that fails but runs on the shown database and reads a
             table of it, from 0 to 1. It is reported apart, in `info["shaping"]`; the verdict is
             the same with and without it.
@@ -39,14 +44,15 @@ class SQLEnv(ExecEnv):
 
     Raises:
         InvalidOptionError: An argument is not allowed.
+        EngineUnavailableError: The engine is not installed here.
     """
 
     domain: ClassVar[str] = "sql"
     default_tool: ClassVar[str] = "submit_sql"
-    template: ClassVar[Template] = TEMPLATE
+    template: ClassVar[Template] = SQLITE.template
     tools_are_read_only: ClassVar[bool] = True
 
-    def __init__(self, *, shaping: float = 0.0, **options: Any) -> None:
+    def __init__(self, *, engine: str = "sqlite", shaping: float = 0.0, **options: Any) -> None:
         if (
             isinstance(shaping, bool)
             or not isinstance(shaping, int | float)
@@ -54,7 +60,12 @@ class SQLEnv(ExecEnv):
         ):
             raise InvalidOptionError(f"shaping is a number from 0 to 1, not {shaping!r}")
         self._shaping_reward = float(shaping)
+        self._engine = engine_named(engine)
         super().__init__(**options)
+        if self._spec.backend in ("auto", "namespace"):
+            self._engine.check()
+        if self._engine is not SQLITE:
+            self.tools = {name: self._in_its_words(tool) for name, tool in self.tools.items()}
 
     @tool
     async def run_sql(self, query: str) -> ToolResult:
@@ -64,7 +75,12 @@ class SQLEnv(ExecEnv):
             query: The SQL text. The database is SQLite and can only be read.
         """
         answers, result = await run_in_sandbox(
-            await self._workspace(), query, [self.task.files[DATABASE_FILE]], rows=SHOWN_ROWS
+            await self._workspace(),
+            query,
+            [self.task.files[DATABASE_FILE]],
+            rows=SHOWN_ROWS,
+            engine=self._engine,
+            definitions=() if self._engine is SQLITE else definitions_of(self.task.id),
         )
         return ToolResult(observation=_as_table(answers[0]), command=result)
 
@@ -78,10 +94,17 @@ class SQLEnv(ExecEnv):
         return ToolResult(observation="", artifacts={ANSWER_FILE: query.encode()})
 
     def _load_source(self, tasks: str) -> TaskSource:
-        return load_source(tasks)
+        return load_source(tasks, self._engine)
 
     def _make_judge(self, backend: str, runtime: str) -> Judge:
-        return SQLJudge(backend, runtime)
+        return SQLJudge(backend, runtime, self._engine)
+
+    def _template_of(self, backend: str) -> Template:
+        return self._engine.template
+
+    def _in_its_words(self, tool: Tool) -> Tool:
+        text = json.dumps(tool.parameters).replace(SQLITE.title, self._engine.title)
+        return dataclasses.replace(tool, parameters=json.loads(text))
 
     def _shaping(self, artifacts: Mapping[str, bytes], verdict: Verdict) -> float:
         ran = any(check.name == RUNS_CHECK and check.passed for check in verdict.checks)
@@ -100,7 +123,11 @@ class SQLEnv(ExecEnv):
         return info
 
     def _arguments(self) -> dict[str, Any]:
-        return {**super()._arguments(), "shaping": self._shaping_reward}
+        return {
+            **super()._arguments(),
+            "engine": self._engine.name,
+            "shaping": self._shaping_reward,
+        }
 
 
 def _as_table(answer: QueryAnswer) -> str:

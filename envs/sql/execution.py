@@ -1,28 +1,19 @@
-"""Runs a candidate's query in a sandbox, by the driver."""
+"""Runs a candidate's query in a sandbox, by the driver of an engine."""
 
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from execgym.envs.sql import driver
 from execgym.envs.sql.driver import Row
+from execgym.envs.sql.engines import SQLITE, Engine
 from execgym.envs.sql.reference import MAX_BYTES, MAX_ROWS, MAX_STEPS
 from execgym.judging import codec
-from execgym.sandbox import CommandResult, Sandbox, Template
+from execgym.sandbox import CommandResult, Sandbox
 
-TEMPLATE = Template(
-    modules=("sqlite3", "execgym_codec", "execgym_sql_driver"),
-    sources=(
-        ("execgym_codec", inspect.getsource(codec)),
-        ("execgym_sql_driver", inspect.getsource(driver)),
-    ),
-)
-"""Template of every sandbox of this domain."""
-
-_PROGRAM = "import execgym_sql_driver\nexecgym_sql_driver.main()\n"
+Definitions = Sequence[tuple[str, str]]
+"""Names of tables, each with a CREATE TABLE of an engine that has types."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +36,23 @@ class QueryAnswer:
 
 
 async def run_in_sandbox(
-    sandbox: Sandbox, query: str, databases: Sequence[bytes], *, rows: int = MAX_ROWS
+    sandbox: Sandbox,
+    query: str,
+    databases: Sequence[bytes],
+    *,
+    rows: int = MAX_ROWS,
+    engine: Engine = SQLITE,
+    definitions: Definitions = (),
 ) -> tuple[tuple[QueryAnswer, ...], CommandResult]:
     """Run a query on each database in one run; stop after the first on which it fails.
+
+    Args:
+        sandbox: A sandbox of the engine's template.
+        query: The query.
+        databases: Bytes of SQLite files.
+        rows: Rows after which the rest is left out.
+        engine: What runs the query.
+        definitions: The tables, for an engine other than SQLite.
 
     Returns:
         The answers, and how the driver ended.
@@ -62,8 +67,10 @@ async def run_in_sandbox(
         "rows": rows,
         "size": MAX_BYTES,
         "steps": MAX_STEPS,
+        "definitions": [tuple(definition) for definition in definitions],
+        **await engine.prepare(sandbox.spec),
     }
-    process = await sandbox.start_python(_PROGRAM)
+    process = await sandbox.start_python(engine.program)
     await process.send(codec.encode(request))
     message = await process.receive()
     result = await process.wait()
@@ -72,8 +79,13 @@ async def run_in_sandbox(
     if result.limit:
         return (QueryAnswer(error=f"the query hit its {result.limit} limit"),), result
     if result.signal:
-        return (QueryAnswer(error=f"the query ended SQLite by signal {result.signal}"),), result
-    raise RuntimeError(f"the SQL driver gave no answer and ended with status {result.exit_code}")
+        return (
+            QueryAnswer(error=f"the query ended {engine.title} by signal {result.signal}"),
+        ), result
+    raise RuntimeError(
+        f"the driver of {engine.title} gave no answer and ended with status {result.exit_code}: "
+        f"{result.stderr[-500:].decode('utf-8', 'backslashreplace')}"
+    )
 
 
 def _read(message: bytes, count: int) -> tuple[QueryAnswer, ...]:

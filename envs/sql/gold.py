@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from execgym.envs.sql.dialects import translated
+from execgym.envs.sql.engines import SQLITE, Engine
 from execgym.envs.sql.exams import reference_of
 
 
-def reference_answer(task_id: str) -> str:
+def reference_answer(task_id: str, engine: Engine = SQLITE) -> str:
     """Return a query that passes the judge.
+
+    Args:
+        task_id: The task.
+        engine: The engine whose SQL it is to be.
 
     Raises:
         UnknownTaskError: No task has this id.
     """
-    return reference_of(task_id).sql
+    sql = reference_of(task_id).sql
+    return sql if engine is SQLITE else translated(sql, engine.dialect)

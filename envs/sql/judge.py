@@ -10,9 +10,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from execgym.envs.sql.comparison import rows_match
+from execgym.envs.sql.engines import SQLITE, Engine
 from execgym.envs.sql.exams import Exam, exam
-from execgym.envs.sql.execution import TEMPLATE, QueryAnswer, run_in_sandbox
+from execgym.envs.sql.execution import QueryAnswer, run_in_sandbox
 from execgym.envs.sql.reference import ExpectedRows
+from execgym.envs.sql.tasks import definitions_of
 from execgym.envs.task import Task
 from execgym.judging.verdict import Check, Status, Verdict
 from execgym.sandbox import SandboxSpec, open_sandbox
@@ -32,12 +34,14 @@ class SQLJudge:
     Args:
         backend: Sandbox backend.
         runtime: What a Docker backend runs containers with.
+        engine: What runs the query.
     """
 
     version = "sql-1"
 
-    def __init__(self, backend: str = "auto", runtime: str = "") -> None:
-        self._spec = SandboxSpec(template=TEMPLATE, backend=backend, runtime=runtime)
+    def __init__(self, backend: str = "auto", runtime: str = "", engine: Engine = SQLITE) -> None:
+        self._engine = engine
+        self._spec = SandboxSpec(template=engine.template, backend=backend, runtime=runtime)
 
     async def grade(self, task: Task, artifacts: Mapping[str, bytes]) -> Verdict:
         """Grade the query in `answer.sql`.
@@ -59,7 +63,13 @@ class SQLJudge:
         # Making an exam takes some 20 ms, in which the event loop has other envs to serve.
         paper = await asyncio.to_thread(self._exam, task)
         async with await open_sandbox(self._spec) as sandbox:
-            answers, _ = await run_in_sandbox(sandbox, query, paper.databases)
+            answers, _ = await run_in_sandbox(
+                sandbox,
+                query,
+                paper.databases,
+                engine=self._engine,
+                definitions=() if self._engine is SQLITE else definitions_of(task.id),
+            )
         return self._verdict(paper, answers)
 
     def _exam(self, task: Task) -> Exam:

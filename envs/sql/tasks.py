@@ -14,6 +14,8 @@ import numpy as np
 
 from execgym.envs.errors import UnknownTaskError
 from execgym.envs.sql.data import SCHEMAS, SHOWN_WORLDS, database_of, world
+from execgym.envs.sql.dialects import engine_definition, engine_type
+from execgym.envs.sql.engines import SQLITE, Engine, engine_named
 from execgym.envs.sql.questions import NoQuestionError, Question, Scene, Template
 from execgym.envs.sql.questions_joined import LEVEL_3, LEVEL_4
 from execgym.envs.sql.questions_nested import LEVEL_5
@@ -59,9 +61,16 @@ class GeneratedTask:
 
 
 class GeneratedSource:
-    """The generator as a task source."""
+    """The generator as a task source.
+
+    Args:
+        engine: The engine that questions are asked in.
+    """
 
     splits = ("train", "test")
+
+    def __init__(self, engine: Engine = SQLITE) -> None:
+        self._engine = engine
 
     def levels(self, split: str) -> tuple[int, ...]:
         """Return 1 to 5."""
@@ -83,7 +92,7 @@ class GeneratedSource:
         Raises:
             UnknownTaskError: It is no id of a generated task.
         """
-        return _open_half(task_id)
+        return _open_half(task_id, self._engine.name)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -122,14 +131,25 @@ def _is_worth_asking(answer: ExpectedRows) -> bool:
     return len(answer.rows) <= _MOST_ROWS and answer.rows != ((0,),)
 
 
+def definitions_of(task_id: str) -> tuple[tuple[str, str], ...]:
+    """Return the tables of a generated task for an engine that has types: names and definitions.
+
+    Raises:
+        UnknownTaskError: It is no id of a generated task.
+    """
+    task = generate(task_id)
+    tables = SCHEMAS[task.split][task.schema_index].tables
+    return tuple((table.name, engine_definition(table)) for table in tables)
+
+
 @functools.lru_cache(maxsize=4096)
-def _open_half(task_id: str) -> Task:
+def _open_half(task_id: str, engine: str) -> Task:
     hidden = generate(task_id)
     shown = database_of(hidden.split, hidden.schema_index, hidden.world_number)
     return Task(
         id=task_id,
         domain="sql",
-        prompt=_prompt(hidden.question),
+        prompt=_prompt(hidden.question, engine_named(engine)),
         level=hidden.level,
         split=hidden.split,
         files={DATABASE_FILE: shown},
@@ -137,8 +157,10 @@ def _open_half(task_id: str) -> Task:
     )
 
 
-def _prompt(question: Question) -> str:
-    lines = [_describe(table) for table in question.tables]
+def _prompt(question: Question, engine: Engine) -> str:
+    typed = engine is not SQLITE
+    lines = [f"Database: {engine.title}"] if typed else []
+    lines += [_describe(table, typed=typed) for table in question.tables]
     names = {table.name for table in question.tables}
     lines += [
         f"{table.name}.{column.name} refers to {column.target}.id"
@@ -149,5 +171,8 @@ def _prompt(question: Question) -> str:
     return "\n".join([*lines, f"Question: {question.text}"])
 
 
-def _describe(table: Table) -> str:
-    return f"Table {table.name}({', '.join(column.name for column in table.columns)})"
+def _describe(table: Table, *, typed: bool) -> str:
+    columns = [
+        f"{column.name} {engine_type(column)}" if typed else column.name for column in table.columns
+    ]
+    return f"Table {table.name}({', '.join(columns)})"

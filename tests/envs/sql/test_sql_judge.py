@@ -3,8 +3,9 @@
 import pytest
 import sqlglot
 
+from execgym.envs.sql.engines import SQLITE
 from execgym.envs.sql.exams import exam, reference_of, surviving_mutants
-from execgym.envs.sql.execution import TEMPLATE, run_in_sandbox
+from execgym.envs.sql.execution import run_in_sandbox
 from execgym.envs.sql.gold import reference_answer
 from execgym.envs.sql.judge import ShownDatabaseJudge, SQLJudge
 from execgym.envs.sql.mutants import mutants
@@ -280,7 +281,7 @@ def test_the_expected_rows_never_enter_the_sandbox(monkeypatch, sample):
 
 def test_a_killed_query_is_the_candidates_failure_and_a_broken_driver_is_ours():
     async def broken():
-        async with await open_sandbox(SandboxSpec(template=TEMPLATE)) as sandbox:
+        async with await open_sandbox(SandboxSpec(template=SQLITE.template)) as sandbox:
             await run_in_sandbox(sandbox, None, [b"no database"])
 
     with pytest.raises(RuntimeError, match="driver"):
@@ -291,7 +292,7 @@ def test_the_whole_database_comes_through_the_sandbox(grade):
     task = SOURCE.task("generated/train/1/3")
 
     async def count():
-        async with await open_sandbox(SandboxSpec(template=TEMPLATE)) as sandbox:
+        async with await open_sandbox(SandboxSpec(template=SQLITE.template)) as sandbox:
             answers, _ = await run_in_sandbox(
                 sandbox, "SELECT COUNT(*) FROM sqlite_master", [task.files[DATABASE_FILE]]
             )
