@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 import execgym
-from execgym.cli import data, doctor, play, train
+from execgym.cli import data, doctor, images, play, train
 
 app = typer.Typer(
     name="execgym",
@@ -16,6 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
+app.add_typer(images.app, name="images")
 app.command("doctor")(doctor.doctor)
 app.command("run")(play.run)
 app.command("train")(train.train)
