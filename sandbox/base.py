@@ -88,6 +88,8 @@ class Process(Protocol):
     (bytes, or None once the host will send no more) and `sandbox_channel.send(data)`. A message
     has at most `MAX_MESSAGE_BYTES`. Anything in the program may write on the channel, the
     candidate's code included: a message is a claim, not a fact.
+
+    A `receive`, `wait` or `kill` that is cancelled loses nothing and can be made again.
     """
 
     async def send(self, message: bytes) -> None:
@@ -115,7 +117,7 @@ class Sandbox(Protocol):
     """One connection to one sandbox. Closing it destroys the sandbox.
 
     Methods may be called from one task at a time, on the event loop that opened the sandbox.
-    Cancelling a call closes the sandbox. Every method raises `SandboxError` when the sandbox
+    Cancelling a call closes the sandbox (those of a `Process` do not). Every method raises `SandboxError` when the sandbox
     fails, and keeps raising `SandboxDiedError` after that. A command may have limits of its own,
     but no more memory or processes than its sandbox (`ValueError`).
     """

@@ -258,7 +258,7 @@ class Connection(asyncio.Protocol):
             self.fail(SandboxDiedError(f"the guest did not answer within {seconds:.0f} s"))
             raise SandboxDiedError(f"the guest did not answer within {seconds:.0f} s") from None
         except asyncio.CancelledError:
-            self.fail(_cancelled())
+            self.fail(SandboxDiedError("the call was cancelled, which closes the sandbox"))
             raise
         if kind == wire.START and frame.kind == wire.REFUSED:
             self._program = None
@@ -366,13 +366,6 @@ class NamespaceProcess:
             error = SandboxDiedError(f"the program did not end within {seconds:.0f} s")
             self._connection.fail(error)
             raise error from None
-        except asyncio.CancelledError:
-            self._connection.fail(_cancelled())
-            raise
-
-
-def _cancelled() -> SandboxDiedError:
-    return SandboxDiedError("the call was cancelled, which closes the sandbox")
 
 
 class NamespaceSandbox:
