@@ -117,9 +117,10 @@ class Sandbox(Protocol):
     """One connection to one sandbox. Closing it destroys the sandbox.
 
     Methods may be called from one task at a time, on the event loop that opened the sandbox.
-    Cancelling a call closes the sandbox (those of a `Process` do not). Every method raises `SandboxError` when the sandbox
-    fails, and keeps raising `SandboxDiedError` after that. A command may have limits of its own,
-    but no more memory or processes than its sandbox (`ValueError`).
+    Cancelling a call closes the sandbox (those of a `Process` do not). Every method raises
+    `SandboxError` when the sandbox fails, and keeps raising `SandboxDiedError` after that. A
+    command may have limits of its own, but no more memory or processes than its sandbox
+    (`ValueError`).
     """
 
     @property
