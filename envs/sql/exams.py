@@ -16,8 +16,9 @@ import threading
 from collections.abc import Iterable, Sequence
 
 from execgym.envs.sql.comparison import rows_match
-from execgym.envs.sql.data import HIDDEN_WORLDS, database_of
+from execgym.envs.sql.data import database_of
 from execgym.envs.sql.driver import QueryError, ReadOnlyDatabase
+from execgym.envs.sql.hidden_worlds import determined_rows, hidden_databases
 from execgym.envs.sql.mutants import mutants
 from execgym.envs.sql.ordering import reference_from_sql
 from execgym.envs.sql.planting import bounds_of, plant
@@ -29,7 +30,6 @@ from execgym.envs.sql.reference import (
     ExpectedRows,
     ReferenceQuery,
     UndeterminedError,
-    expected_rows,
     quote,
 )
 from execgym.envs.sql.reseeding import quoted, reseed
@@ -86,15 +86,10 @@ def reference_of(task_id: str) -> ReferenceQuery:
 def _generated_exam(task_id: str) -> Exam:
     task = generate(task_id)
     shown = database_of(task.split, task.schema_index, task.world_number)
-    generator = random.Random(f"exam/{task_id}")  # noqa: S311
-    bounds = bounds_of(task.question.reference.sql)
-    numbers = generator.sample(HIDDEN_WORLDS, len(HIDDEN_WORLDS))
-    hidden = (
-        plant(database_of(task.split, task.schema_index, number), bounds, generator)
-        for number in numbers
-    )
+    reference = task.question.reference
+    hidden = hidden_databases(task_id, task.split, task.schema_index, reference)
     columns = [column.name for table in task.question.tables for column in table.columns]
-    return choose_databases((task.question.reference,), shown, hidden, columns)
+    return choose_databases((reference,), shown, hidden, columns)
 
 
 @functools.lru_cache(maxsize=256)
@@ -113,7 +108,7 @@ def _public_exam(task_id: str) -> Exam:
     picks = [
         pick
         for reference in references
-        for pick in rows_by_number(_determined_rows(reference, shown), shown)
+        for pick in rows_by_number(determined_rows(reference, shown), shown)
     ]
     return choose_databases(references, shown, hidden, columns, picks)
 
@@ -127,7 +122,7 @@ def _public_references(task_id: str) -> tuple[ReferenceQuery, ...]:
     for gold in answer.golds:
         try:
             reference = reference_from_sql(gold, ordered=answer.ordered)
-            _determined_rows(reference, shown)
+            determined_rows(reference, shown)
             found.append(reference)
         except UndeterminedError as error:
             trouble = trouble or error
@@ -143,19 +138,6 @@ def _variant(path: pathlib.Path, number: int) -> bytes:
 
 def _is_public(task_id: str) -> bool:
     return isinstance(task_id, str) and task_id.partition("/")[0] in PUBLIC_SETS
-
-
-def _determined_rows(reference: ReferenceQuery, database: bytes) -> ExpectedRows:
-    """Return a reference's rows.
-
-    Raises:
-        UndeterminedError: It has none, or others when free orders are reversed.
-    """
-    expected = expected_rows(reference, database)
-    other = expected_rows(reference, database, reverse=True)
-    if not rows_match(expected, other.columns, other.rows):
-        raise UndeterminedError("the reference answers by the order in which rows are stored")
-    return expected
 
 
 def choose_databases(
@@ -178,14 +160,14 @@ def choose_databases(
         UndeterminedError: A reference has no answer on the shown database, or none on any
             candidate, or the same on all of them, so that a constant would be right.
     """
-    answers = [[_determined_rows(reference, shown) for reference in references]]
+    answers = [[determined_rows(reference, shown) for reference in references]]
     databases = [shown]
     differs = False
     for candidate in candidates:
         if candidate in databases:
             continue
         try:
-            found = [_determined_rows(reference, candidate) for reference in references]
+            found = [determined_rows(reference, candidate) for reference in references]
         except UndeterminedError:
             continue
         answers.append(found)

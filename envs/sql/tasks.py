@@ -16,11 +16,12 @@ from execgym.envs.errors import UnknownTaskError
 from execgym.envs.sql.data import SCHEMAS, SHOWN_WORLDS, database_of, world
 from execgym.envs.sql.dialects import engine_definition, engine_type
 from execgym.envs.sql.engines import SQLITE, Engine, engine_named
+from execgym.envs.sql.hidden_worlds import determined_rows, differs_somewhere, hidden_databases
 from execgym.envs.sql.questions import NoQuestionError, Question, Scene, Template
 from execgym.envs.sql.questions_joined import LEVEL_3, LEVEL_4
 from execgym.envs.sql.questions_nested import LEVEL_5
 from execgym.envs.sql.questions_single import LEVEL_1, LEVEL_2
-from execgym.envs.sql.reference import ExpectedRows, UndeterminedError, expected_rows
+from execgym.envs.sql.reference import ExpectedRows, UndeterminedError
 from execgym.envs.sql.schemas import Table
 from execgym.envs.task import Task
 
@@ -118,10 +119,11 @@ def generate(task_id: str) -> GeneratedTask:
         template = generator.choice(LEVELS[level])
         try:
             question = template(Scene(SCHEMAS[split][schema_index], shown.rows, generator))
-            answer = expected_rows(question.reference, shown.database)
+            answer = determined_rows(question.reference, shown.database)
         except (NoQuestionError, UndeterminedError):
             continue
-        if _is_worth_asking(answer):
+        hidden = hidden_databases(task_id, split, schema_index, question.reference)
+        if _is_worth_asking(answer) and differs_somewhere(question.reference, answer, hidden):
             return GeneratedTask(split, level, schema_index, number, question)
     raise AssertionError(f"the templates of level {level} make no task for {task_id}")
 

@@ -181,3 +181,10 @@ def test_a_question_asks_for_the_columns_in_the_order_of_the_reference():
     assert second == "COUNT(*)"
     label = next(c.label for c in question.tables[0].columns if c.name == first)
     assert f"Give the {label} and the" in question.text
+
+
+@pytest.mark.parametrize(
+    "task_id", ["generated/train/1/281", "generated/train/2/153", "generated/test/3/128"]
+)
+def test_a_question_with_the_same_answer_on_every_hidden_database_is_drawn_again(task_id):
+    assert len(exam(task_id).databases) > 1
