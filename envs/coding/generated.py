@@ -44,8 +44,11 @@ SEEDS = 2**31
 _TEST_SHARE = 0.2
 _SHOWN_EXAMPLES = 3
 _FIXED_CASES = 18
-_FRESH_CASES = {"function": 8, "program": 2}
+_FRESH_CASES = {"function": 16, "program": 3}
+_TELLING_CASES = {"function": 20, "program": 4}
 _PROGRAM_CASES = 10
+_POOL = 48
+_REDRAWS = 3
 _PROGRAM_SHARE = 0.25
 _GUARDED_SHARE = 0.15
 _LEAST_DIFFERENT = 4
@@ -142,10 +145,9 @@ class GeneratedSource:
         """
         plan = blueprint(task_id)
         fresh = [_draw(plan, _SECRET, _SECRET.random()) for _ in range(_FRESH_CASES[plan.kind])]
+        inputs = [*_hidden_inputs(task_id), *fresh]
         if plan.kind == "function":
-            inputs = [*_fixed_inputs(task_id, plan), *fresh]
             return FunctionTests(cases=tuple(_function_case(plan, one) for one in inputs))
-        inputs = [*_fixed_inputs(task_id, plan)[:_PROGRAM_CASES], *fresh]
         return ProgramTests(cases=tuple(_program_case(plan, one) for one in inputs))
 
     def reference(self, task_id: str) -> str:
@@ -199,6 +201,12 @@ def reference_source(plan: Blueprint) -> str:
         lines += [*body, f"print({writer.__name__}(result))"]
     parts = ["from typing import Any", *functions.values(), "\n".join(lines)]
     return "\n\n\n".join(parts) + "\n"
+
+
+def draw_inputs(plan: Blueprint, generator: random.Random, count: int) -> list[Arguments]:
+    """Draw inputs of all sizes, the empty one first."""
+    sizes = [0.0, *(generator.random() for _ in range(count - 1))]
+    return [_draw(plan, generator, size) for size in sizes]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -305,6 +313,62 @@ def _fixed_inputs(task_id: str, plan: Blueprint) -> list[Arguments]:
     order = [0.0, 0.06, 0.15, 1.0, 0.5, 0.8, 0.3, 1.0, 0.65, 0.9]
     sizes = order + [generator.uniform(0.2, 1.0) for _ in range(_FIXED_CASES - len(order))]
     return [_draw(plan, generator, size) for size in sizes]
+
+
+@functools.lru_cache(maxsize=1024)
+def _hidden_inputs(task_id: str) -> tuple[Arguments, ...]:
+    """Return the fixed inputs, and further ones that tell the task from its near misses."""
+    plan = blueprint(task_id)
+    fixed = _fixed_inputs(task_id, plan)
+    if plan.kind == "program":
+        fixed = fixed[:_PROGRAM_CASES]
+    generator = random.Random(f"execgym coding telling {task_id}")  # noqa: S311
+    pool = [_draw(plan, generator, generator.uniform(0.1, 1.0)) for _ in range(_POOL)]
+    kills = _kills(plan, [*fixed, *pool], generator)
+    killed = set().union(*kills[: len(fixed)])
+    chosen: list[int] = []
+    rest = list(range(len(fixed), len(kills)))
+    while len(chosen) < _TELLING_CASES[plan.kind]:
+        # Where nothing is left to tell apart, a near miss is better told apart twice.
+        best = max(rest, key=lambda index: (len(kills[index] - killed), len(kills[index]), -index))
+        rest.remove(best)
+        chosen.append(best)
+        killed |= kills[best]
+    return (*fixed, *(pool[index - len(fixed)] for index in chosen))
+
+
+def _kills(
+    plan: Blueprint, inputs: Sequence[Arguments], generator: random.Random
+) -> list[set[int]]:
+    """Return, for each input, which of the near misses give another result on it."""
+    results = [_run(plan.steps, one) for one in inputs]
+    kills: list[set[int]] = [set() for _ in inputs]
+    for number, steps in enumerate(_near_misses(plan, generator)):
+        for index, one in enumerate(inputs):
+            if _gives_another_result(steps, one, results[index]):
+                kills[index].add(number)
+    return kills
+
+
+def _gives_another_result(steps: Sequence[Step], arguments: Arguments, result: Any) -> bool:
+    try:
+        return bool(_run(steps, arguments) != result)
+    except Exception:
+        # Parameters of two draws may not go together.
+        return True
+
+
+def _near_misses(plan: Blueprint, generator: random.Random) -> list[tuple[Step, ...]]:
+    """Return chains in which one parameter has another value that it may have."""
+    found: list[tuple[Step, ...]] = []
+    for place, (operation, parameters) in enumerate(plan.steps):
+        redraws = [operation.draw(generator) for _ in range(_REDRAWS)]
+        for name, value in parameters.items():
+            others = {repr(one[name]): one[name] for one in redraws if one[name] != value}
+            for other in others.values():
+                step = (operation, {**parameters, name: other})
+                found.append((*plan.steps[:place], step, *plan.steps[place + 1 :]))
+    return found
 
 
 def _shown_inputs(task_id: str, plan: Blueprint) -> list[Arguments]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from execgym.envs.core import ExecEnv, ToolResult, decode
-from execgym.envs.data_analysis.judge import ANSWER_FILE, PROGRAM_FILE, DataAnalysisJudge
+from execgym.envs.data_analysis.execution import PROGRAM_FILE
+from execgym.envs.data_analysis.judge import ANSWER_FILE, DataAnalysisJudge
 from execgym.envs.data_analysis.sources import load_source
 from execgym.envs.data_analysis.template import TEMPLATE, template_of
 from execgym.envs.data_analysis.work import TaskKind

@@ -12,32 +12,23 @@ import math
 import secrets
 from collections.abc import Mapping
 
+from execgym.envs.data_analysis.execution import (
+    LIMITS,
+    PROGRAM_FILE,
+    CandidateError,
+    run_program,
+)
 from execgym.envs.data_analysis.models import PASSING_GAIN, ModelWork, gain
 from execgym.envs.data_analysis.reference import RESULT_FILE
 from execgym.envs.data_analysis.tasks import HIDDEN, SHOWN, GeneratedTask, case_of, generate
 from execgym.envs.data_analysis.template import template_of
-from execgym.envs.data_analysis.work import AnswerWork, Case
+from execgym.envs.data_analysis.work import AnswerWork
 from execgym.envs.task import Task
-from execgym.judging.tables import (
-    LARGEST_FILE,
-    Comparison,
-    OutputError,
-    compare_table,
-    compare_values,
-)
+from execgym.judging.tables import Comparison, OutputError, compare_table, compare_values
 from execgym.judging.verdict import Check, Status, Verdict
-from execgym.sandbox import (
-    Limits,
-    ProtocolViolationError,
-    SandboxFileError,
-    SandboxSpec,
-    open_sandbox,
-)
+from execgym.sandbox import SandboxSpec
 
 JUDGE_VERSION = "data-analysis-1"
-
-PROGRAM_FILE = "analysis.py"
-"""The artifact of a task that asks for a program."""
 
 ANSWER_FILE = "answer.json"
 """The artifact of a task that asks for an answer."""
@@ -47,13 +38,9 @@ HIDDEN_CHECK = "hidden files"
 SCORE_CHECK = "score of the predictions"
 
 _LARGEST_ARTIFACT = 200_000
-_LIMITS = Limits(cpu_seconds=20.0, wall_seconds=90.0, output_bytes=16 * 1024)
-# As a script beside its files: `__file__` and `__name__` are what a program may expect.
-_RUN = f"import runpy\nrunpy.run_path({PROGRAM_FILE!r}, run_name='__main__')\n"
 
 
-class CandidateError(Exception):
-    """The candidate's work is wrong. The text says how, for a person, without hidden data."""
+_LEAST_SECRET_GAIN = PASSING_GAIN / 2
 
 
 class DataAnalysisJudge:
@@ -68,7 +55,7 @@ class DataAnalysisJudge:
 
     def __init__(self, backend: str = "auto", runtime: str = "") -> None:
         self._spec = SandboxSpec(
-            template=template_of(backend), limits=_LIMITS, backend=backend, runtime=runtime
+            template=template_of(backend), limits=LIMITS, backend=backend, runtime=runtime
         )
 
     async def grade(self, task: Task, artifacts: Mapping[str, bytes]) -> Verdict:
@@ -131,7 +118,7 @@ class DataAnalysisJudge:
         for name in names:
             where = _where(name)
             case = await asyncio.to_thread(case_of, task, name)
-            written = await self._run(case, program, where)
+            written = await run_program(self._spec, case, program, where)
             try:
                 found = await asyncio.to_thread(compare_table, task.schema, case.rows, written)
             except OutputError as error:
@@ -146,47 +133,26 @@ class DataAnalysisJudge:
     async def _grade_model(
         self, task: GeneratedTask, artifacts: Mapping[str, bytes], checks: list[Check]
     ) -> float:
-        """Return the mean score of the predictions over all fillings."""
+        """Return the mean score of the predictions over the fillings that have names."""
         program = _artifact(artifacts, PROGRAM_FILE)
         gains = []
         for name in _case_names():
             where = _where(name)
             case = await asyncio.to_thread(case_of, task, name)
-            written = await self._run(case, program, where)
+            written = await run_program(self._spec, case, program, where)
             try:
                 gains.append(await asyncio.to_thread(gain, case, written, task.schema))
             except OutputError as error:
                 raise CandidateError(f"{RESULT_FILE} cannot be used {where}: {error}.") from None
-        score = math.fsum(gains) / len(gains)
+        # The secret filling is another one each time, and equal work gets equal rewards: it says
+        # whether the predictions are made from the files, and nothing of how good they are.
+        *known, secret = gains
+        score = math.fsum(known) / len(known) if secret >= _LEAST_SECRET_GAIN else 0.0
         passed = score >= PASSING_GAIN
         checks.append(Check(name=SCORE_CHECK, passed=passed, value=score, threshold=PASSING_GAIN))
         if not passed:
             raise CandidateError(f"The score is {score:.2f}; {PASSING_GAIN} passes.")
         return score
-
-    async def _run(self, case: Case, program: bytes, where: str) -> bytes:
-        """Run a program on a filling, in a fresh sandbox, and return what it wrote."""
-        async with await open_sandbox(self._spec) as sandbox:
-            for path, data in case.files.items():
-                await sandbox.write_file(path, data)
-            await sandbox.write_file(PROGRAM_FILE, program)
-            try:
-                result = await sandbox.run_python(_RUN)
-            except ProtocolViolationError:
-                # No code of ours does that; the candidate's writes where it should not.
-                raise CandidateError("What the sandbox sent cannot be read.") from None
-            if result.limit:
-                raise CandidateError(f"The program hit its {result.limit} limit {where}.")
-            if not result.ok:
-                raise CandidateError(f"The program ended with status {result.exit_code} {where}.")
-            # What the program has left running must not write while its files are read.
-            await sandbox.freeze()
-            try:
-                return await sandbox.read_file(RESULT_FILE, max_bytes=LARGEST_FILE)
-            except SandboxFileError as error:
-                raise CandidateError(
-                    f"{RESULT_FILE} cannot be read after the program's run {where}: {error}."
-                ) from None
 
 
 def _case_names() -> list[str]:

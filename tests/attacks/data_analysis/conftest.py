@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from execgym.envs.data_analysis.judge import ANSWER_FILE, PROGRAM_FILE, DataAnalysisJudge
+from execgym.envs.data_analysis.execution import PROGRAM_FILE
+from execgym.envs.data_analysis.judge import ANSWER_FILE, DataAnalysisJudge
 from execgym.envs.data_analysis.tasks import GeneratedSource, generate
 
 

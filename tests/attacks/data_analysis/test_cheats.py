@@ -124,7 +124,7 @@ def test_a_program_that_computes_nothing_fails(grade, program_task, source, monk
     from execgym.envs.data_analysis import judge as judging
     from execgym.sandbox import Limits
 
-    monkeypatch.setattr(judging, "_LIMITS", Limits(cpu_seconds=1.0, wall_seconds=3.0))
+    monkeypatch.setattr(judging, "LIMITS", Limits(cpu_seconds=1.0, wall_seconds=3.0))
     header = ",".join(column.name for column in generate(program_task).schema.columns)
     verdict = grade(program_task, source.replace(HEADER, header + "\\n"))
     assert verdict.status is Status.FAIL
