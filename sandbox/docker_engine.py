@@ -22,6 +22,7 @@ _IDS = 0x04000000
 _FIRST_MAPPED_ID = 10000
 _MAPPED_IDS = 50000
 _GVISOR = "runsc"
+_REFUSED_BY_RUNTIME = "OCI runtime create failed: "
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,11 @@ class Engine:
     def close(self) -> None:
         """Close the connections to the daemon."""
         self._stack.close()
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether more than a bare socket is needed to talk to the daemon."""
+        return bool(self._api.base_url.startswith(("https:", "http+docker://ssh")))
 
     @property
     def is_local(self) -> bool:
@@ -144,10 +150,22 @@ class Engine:
         attached.settimeout(None)
         return attached
 
-    def start(self, container: str) -> None:
-        """Start a container."""
-        with _told_plainly("the container cannot be started"):
-            self._api.start(container)
+    def start(self, container: str, runtime: str) -> None:
+        """Start a container.
+
+        Raises:
+            SandboxUnavailableError: Its runtime, of this name, cannot run it here.
+        """
+        try:
+            with _told_plainly("the container cannot be started"):
+                self._api.start(container)
+        except SandboxStartError as error:
+            _, refused, reason = str(error).partition(_REFUSED_BY_RUNTIME)
+            if not refused:
+                raise
+            raise SandboxUnavailableError(
+                f"the runtime {runtime!r} cannot run containers here: {reason}"
+            ) from None
 
     def remove(self, container: str) -> None:
         """Kill and remove a container. One that is gone, or on its way, is fine."""
