@@ -11,9 +11,10 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from execgym.sandbox.docker_attach import attach
 from execgym.sandbox.docker_owner import OWNER_LABEL
 from execgym.sandbox.errors import SandboxStartError, SandboxUnavailableError
-from execgym.sandbox.images import ImageError, docker_client
+from execgym.sandbox.images import ImageError, daemon_address, docker_client
 
 _ANSWER_SECONDS = 120
 # Ids that no distribution gives to a person or a service. A daemon that maps ids knows few of them.
@@ -64,12 +65,15 @@ class Engine:
 
     def __init__(self) -> None:
         self._stack = contextlib.ExitStack()
+        self._address = daemon_address()
         try:
-            client = self._stack.enter_context(docker_client())
+            client = self._stack.enter_context(
+                docker_client(self._address, answer_seconds=_ANSWER_SECONDS)
+            )
         except ImageError as error:
             raise SandboxUnavailableError(str(error)) from None
         self._api = client.api
-        self._api.timeout = _ANSWER_SECONDS
+        self._unremoved: list[str] = []
 
     def close(self) -> None:
         """Close the connections to the daemon."""
@@ -130,25 +134,17 @@ class Engine:
         Args:
             config: The request's body, as the daemon's interface describes it.
         """
+        while self._unremoved:
+            left = self._unremoved.pop()
+            self.remove(left)
+            if left in self._unremoved:
+                break
         with _told_plainly("the container cannot be created"):
             return str(self._api.create_container_from_config(dict(config))["Id"])
 
     def attach(self, container: str) -> socket.socket:
-        """Attach to a container's standard streams before it starts.
-
-        Returns:
-            A socket that takes standard input, and gives standard output and error in chunks that
-            each have a header: see `execgym.sandbox.docker_stream`.
-        """
-        params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        with _told_plainly("the container cannot be attached to"):
-            stream = self._api.attach_socket(container, params)
-        # The SDK hands out a file that belongs to an HTTP response. The socket outlives both.
-        attached = socket.socket(fileno=os.dup(stream.fileno()))
-        stream._response.close()
-        stream.close()
-        attached.settimeout(None)
-        return attached
+        """Attach to a container's standard streams before it starts; see `docker_attach`."""
+        return attach(self._address, self._api.api_version, container, _ANSWER_SECONDS)
 
     def start(self, container: str, runtime: str) -> None:
         """Start a container.
@@ -168,14 +164,20 @@ class Engine:
             ) from None
 
     def remove(self, container: str) -> None:
-        """Kill and remove a container. One that is gone, or on its way, is fine."""
+        """Kill and remove a container. One that is gone, or on its way, is fine.
+
+        One that the daemon cannot remove now is tried again before the next is created.
+        """
         import docker
 
-        with (
-            contextlib.suppress(docker.errors.NotFound, SandboxStartError),
-            _told_plainly("the container cannot be removed"),
-        ):
-            self._api.remove_container(container, force=True, v=True)
+        try:
+            with _told_plainly("the container cannot be removed"):
+                self._api.remove_container(container, force=True, v=True)
+        except docker.errors.NotFound:
+            pass
+        except SandboxStartError as error:
+            if "already in progress" not in str(error):
+                self._unremoved.append(container)
 
     def owned_containers(self) -> list[dict[str, Any]]:
         """Return what the daemon says of all containers that an owner of ours has labelled."""

@@ -365,6 +365,7 @@ class Guest:
         self._output = bytearray()
         self._program: Program | None = None
         self._warm_bytes = warm_bytes
+        self._fixed_limits = _fixed_limits()
 
     def send(self, kind: int, number: int, head: dict[str, Any], body: bytes = b"") -> None:
         """Queue a frame."""
@@ -409,6 +410,7 @@ class Guest:
         if kind in (wire.RUN, wire.START):
             head["warm_bytes"] = self._warm_bytes
             head["processes"] = self._processes
+            head["fixed_limits"] = self._fixed_limits
             self._next_check = time.monotonic() + _CHECK_SECONDS
             try:
                 self._program = Program(number, head, body, channel=kind == wire.START)
@@ -637,9 +639,9 @@ def _proportional_size(process: str) -> int:
                 if line.startswith("Pss:"):
                     return int(line.split()[1]) * 1024
         return 0
-    except PermissionError:
-        # A process that is not dumpable keeps it to itself: its resident size stands in, for PID 1
-        # without what it shares.
+    except (PermissionError, FileNotFoundError):
+        # A process that is not dumpable keeps it to itself, and gVisor has none: its resident size
+        # stands in, for PID 1 without what it shares.
         with open("/proc/%s/statm" % process) as statm:
             size = [int(field) for field in statm.read().split()]
         return (size[1] - (size[2] if process == "1" else 0)) * _PAGE_BYTES
@@ -647,7 +649,10 @@ def _proportional_size(process: str) -> int:
 
 def _socket_bytes() -> int:
     """Return what the sandbox's sockets may hold in the kernel, which charges it to no process."""
-    fd = os.open("/proc/net/protocols", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fd = os.open("/proc/net/protocols", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return 0  # gVisor's sockets are in its own memory.
     try:
         lines = os.read(fd, 64 * 1024).splitlines()
     finally:
@@ -732,7 +737,19 @@ def _become_worker(head: dict[str, Any], pipes: tuple[int, int, int], channel: i
         (resource.RLIMIT_SIGPENDING, 1024, 1024),
         (resource.RLIMIT_STACK, 8 << 20, max(8 << 20, limits["memory_bytes"])),
     ):
-        _limit(kind, soft, hard)
+        if kind not in head["fixed_limits"]:
+            _limit(kind, soft, hard)
+
+
+def _fixed_limits() -> list[int]:
+    """Return the limits that cannot even be set to what they are, as several of gVisor's."""
+    fixed = []
+    for kind in range(16):
+        try:
+            resource.setrlimit(kind, resource.getrlimit(kind))
+        except (OSError, ValueError):
+            fixed.append(kind)
+    return fixed
 
 
 def _limit(kind: int, soft: int, hard: int) -> None:
@@ -844,13 +861,15 @@ def _open_parent(path: str, create: bool) -> tuple[int, str]:
                     os.mkdir(part, 0o755, dir_fd=folder)
                 except FileExistsError:
                     pass
-            inner = os.open(
-                part,
-                os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
-                dir_fd=folder,
-            )
-            os.close(folder)
-            folder = inner
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            outer, folder = folder, os.open(part, flags, dir_fd=folder)
+            try:
+                there = os.stat(part, dir_fd=outer, follow_symlinks=False)
+            finally:
+                os.close(outer)
+            # gVisor follows a link to a folder all the same: what was opened is another one then.
+            if not os.path.samestat(there, os.fstat(folder)):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     except OSError:
         os.close(folder)
         raise

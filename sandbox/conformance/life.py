@@ -213,10 +213,8 @@ async def side_by_side(sandboxes: Sandboxes) -> None:
 
 @GROUP.case
 async def same_world(sandboxes: Sandboxes) -> None:
-    """Two sandboxes show a program the same world: numbers, names, variables, hashes, limits.
-
-    Its user may have another number in each, since what the kernel counts by users is theirs alone.
-    """
+    """Two sandboxes show a program the same world: numbers, names, variables, hashes, limits."""
+    # Its user may have another number in each: what the kernel counts by users is theirs alone.
     code = """
 import os, resource, socket, sys
 print(os.getuid(), os.getgid(), *os.getgroups())
