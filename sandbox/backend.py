@@ -73,4 +73,8 @@ async def _open(backend: str, spec: SandboxSpec) -> Sandbox:
         from execgym.sandbox.docker_pod import open_pod_sandbox
 
         return await open_pod_sandbox(spec)
+    if backend == "docker-per-episode":
+        from execgym.sandbox.docker_episode import open_episode_sandbox
+
+        return await open_episode_sandbox(spec)
     return await open_namespace_sandbox(spec)

@@ -20,6 +20,7 @@ from execgym.sandbox.errors import (
     SandboxError,
     SandboxFileError,
     SandboxStartError,
+    TemplateError,
 )
 from execgym.sandbox.spec import Limits, SandboxSpec
 
@@ -209,6 +210,8 @@ class Connection(asyncio.Protocol):
         async with asyncio.timeout(_START_SECONDS):
             frame = await self._answer
         if frame.kind == wire.FAILED:
+            if frame.head.get("stage") == "template":
+                raise TemplateError(f"the template cannot be built: {_reason(frame)}")
             raise SandboxStartError(f"the sandbox did not come up: {_reason(frame)}")
 
     async def request(
@@ -371,6 +374,8 @@ class NamespaceProcess:
 class NamespaceSandbox:
     """A sandbox made by a zygote on this host; see `execgym.sandbox.Sandbox`."""
 
+    _protocol: type[Connection] = Connection
+
     def __init__(self, spec: SandboxSpec, connection: Connection, fingerprint: str) -> None:
         self._spec = spec
         self._connection = connection
@@ -387,7 +392,7 @@ class NamespaceSandbox:
         """
         loop = asyncio.get_running_loop()
         try:
-            _, connection = await loop.create_connection(Connection, sock=end)
+            _, connection = await loop.create_connection(cls._protocol, sock=end)
         except BaseException:
             end.close()
             raise

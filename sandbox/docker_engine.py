@@ -11,9 +11,10 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from execgym.sandbox.docker_attach import attach
 from execgym.sandbox.docker_owner import OWNER_LABEL
 from execgym.sandbox.errors import SandboxStartError, SandboxUnavailableError
-from execgym.sandbox.images import ImageError, docker_client
+from execgym.sandbox.images import ImageError, daemon_address, docker_client
 
 _ANSWER_SECONDS = 120
 # Ids that no distribution gives to a person or a service. A daemon that maps ids knows few of them.
@@ -22,6 +23,7 @@ _IDS = 0x04000000
 _FIRST_MAPPED_ID = 10000
 _MAPPED_IDS = 50000
 _GVISOR = "runsc"
+_REFUSED_BY_RUNTIME = "OCI runtime create failed: "
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +65,24 @@ class Engine:
 
     def __init__(self) -> None:
         self._stack = contextlib.ExitStack()
+        self._address = daemon_address()
         try:
-            client = self._stack.enter_context(docker_client())
+            client = self._stack.enter_context(
+                docker_client(self._address, answer_seconds=_ANSWER_SECONDS)
+            )
         except ImageError as error:
             raise SandboxUnavailableError(str(error)) from None
         self._api = client.api
-        self._api.timeout = _ANSWER_SECONDS
+        self._unremoved: list[str] = []
 
     def close(self) -> None:
         """Close the connections to the daemon."""
         self._stack.close()
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether more than a bare socket is needed to talk to the daemon."""
+        return bool(self._api.base_url.startswith(("https:", "http+docker://ssh")))
 
     @property
     def is_local(self) -> bool:
@@ -124,40 +134,50 @@ class Engine:
         Args:
             config: The request's body, as the daemon's interface describes it.
         """
+        while self._unremoved:
+            left = self._unremoved.pop()
+            self.remove(left)
+            if left in self._unremoved:
+                break
         with _told_plainly("the container cannot be created"):
             return str(self._api.create_container_from_config(dict(config))["Id"])
 
     def attach(self, container: str) -> socket.socket:
-        """Attach to a container's standard streams before it starts.
+        """Attach to a container's standard streams before it starts; see `docker_attach`."""
+        return attach(self._address, self._api.api_version, container, _ANSWER_SECONDS)
 
-        Returns:
-            A socket that takes standard input, and gives standard output and error in chunks that
-            each have a header: see `execgym.sandbox.docker_stream`.
+    def start(self, container: str, runtime: str) -> None:
+        """Start a container.
+
+        Raises:
+            SandboxUnavailableError: Its runtime, of this name, cannot run it here.
         """
-        params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        with _told_plainly("the container cannot be attached to"):
-            stream = self._api.attach_socket(container, params)
-        # The SDK hands out a file that belongs to an HTTP response. The socket outlives both.
-        attached = socket.socket(fileno=os.dup(stream.fileno()))
-        stream._response.close()
-        stream.close()
-        attached.settimeout(None)
-        return attached
-
-    def start(self, container: str) -> None:
-        """Start a container."""
-        with _told_plainly("the container cannot be started"):
-            self._api.start(container)
+        try:
+            with _told_plainly("the container cannot be started"):
+                self._api.start(container)
+        except SandboxStartError as error:
+            _, refused, reason = str(error).partition(_REFUSED_BY_RUNTIME)
+            if not refused:
+                raise
+            raise SandboxUnavailableError(
+                f"the runtime {runtime!r} cannot run containers here: {reason}"
+            ) from None
 
     def remove(self, container: str) -> None:
-        """Kill and remove a container. One that is gone, or on its way, is fine."""
+        """Kill and remove a container. One that is gone, or on its way, is fine.
+
+        One that the daemon cannot remove now is tried again before the next is created.
+        """
         import docker
 
-        with (
-            contextlib.suppress(docker.errors.NotFound, SandboxStartError),
-            _told_plainly("the container cannot be removed"),
-        ):
-            self._api.remove_container(container, force=True, v=True)
+        try:
+            with _told_plainly("the container cannot be removed"):
+                self._api.remove_container(container, force=True, v=True)
+        except docker.errors.NotFound:
+            pass
+        except SandboxStartError as error:
+            if "already in progress" not in str(error):
+                self._unremoved.append(container)
 
     def owned_containers(self) -> list[dict[str, Any]]:
         """Return what the daemon says of all containers that an owner of ours has labelled."""

@@ -90,7 +90,7 @@ class Pod(Zygote):
             self._attached: socket.socket | None = None
             try:
                 self._attached = self._engine.attach(self._container)
-                self._engine.start(self._container)
+                self._engine.start(self._container, runtime)
                 bundle = stages.zygote_bundle(kind.template, uid=uid, gid=uid, image_root="/")
                 control = _started(listener, self._attached, bundle)
             except BaseException:

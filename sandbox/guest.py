@@ -28,14 +28,17 @@ import traceback
 import types
 from typing import Any, NamedTuple, NoReturn
 
-from execgym.sandbox import cgroup, kernel, wire
+from execgym.sandbox import cgroup, kernel, link, wire
 
 WORKSPACE = "/workspace"
+WRITABLE = (WORKSPACE, "/tmp", "/dev/shm")
 UID = 1000
 CHANNEL_FD = 3
 _EVENTS_FD = 4
 MAX_LISTED_FILES = 8192
 _POLL_MS = 100
+# Where the kernel has no descriptors of processes, as gVisor's.
+_POLL_WITHOUT_PIDFD_MS = 3
 _CHECK_SECONDS = 0.05
 _PIPE_CHUNK = 64 * 1024
 _HIGH_WATER = 1024 * 1024
@@ -88,7 +91,7 @@ def prepare(
     for name, target in (("workspace", WORKSPACE), ("tmp", "/tmp"), ("shm", "/dev/shm")):
         before_trees.append(kernel.make_folder_call("/sandbox/" + name))
         before_trees.append(kernel.bind_call("/sandbox/" + name, target))
-    warm_bytes = _data_bytes()
+    warm_bytes = data_bytes()
     return Preparation(
         before_trees=before_trees,
         trees=[
@@ -231,7 +234,7 @@ class Program:
                 theirs.close()
         for fd in (self.stdin_fd, self.stdout_fd, self.stderr_fd):
             os.set_blocking(fd, False)
-        self.pidfd = kernel.pidfd_open(self.pid)
+        self.pidfd = _open_pidfd(self.pid)
         self.peak_kib = 0
         if not self.stdin:
             self._close_stdin()
@@ -297,7 +300,8 @@ class Program:
             self.note(pid, status, usage)
         self.wall_seconds = time.monotonic() - self.started
         self.cpu_total = _children_cpu() - self._cpu_before
-        os.close(self.pidfd)
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
         self._close_stdin()
         for fd in (self.stdout_fd, self.stderr_fd):
             while fd >= 0 and self.drain(fd) and _readable(fd):
@@ -305,6 +309,11 @@ class Program:
         for fd in (self.stdout_fd, self.stderr_fd):
             if fd >= 0:
                 os.close(fd)
+
+    def has_ended(self) -> bool:
+        """Return whether the program's first process has ended, where no descriptor tells."""
+        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self.pid, options) is not None
 
     def note(self, pid: int, status: int, usage: Any) -> None:
         """Take in that a process has ended."""
@@ -342,17 +351,21 @@ class Guest:
     """The server on the connection."""
 
     def __init__(
-        self, connection: socket.socket, warm_bytes: int, events: int, processes: int
+        self,
+        connection: link.SocketLink | link.PipeLink,
+        warm_bytes: int,
+        events: int,
+        processes: int,
     ) -> None:
         self._processes = processes
         self._events = events
         self._memory_kills = cgroup.memory_kills(events) if events >= 0 else 0
         self._connection = connection
-        self._connection.setblocking(False)
         self._decoder = wire.Decoder()
         self._output = bytearray()
         self._program: Program | None = None
         self._warm_bytes = warm_bytes
+        self._fixed_limits = _fixed_limits()
 
     def send(self, kind: int, number: int, head: dict[str, Any], body: bytes = b"") -> None:
         """Queue a frame."""
@@ -371,14 +384,13 @@ class Guest:
                 self._handle(frame)
                 continue
             poll = select.poll()
-            events = select.POLLIN | (select.POLLOUT if self._output else 0)
-            poll.register(self._connection, events)
+            self._connection.watch(poll, reading=True, writing=bool(self._output))
             poll.poll()
             self._receive()
 
     def _receive(self) -> None:
         try:
-            data = self._connection.recv(256 * 1024)
+            data = self._connection.receive(256 * 1024)
         except BlockingIOError:
             return
         if not data:
@@ -388,7 +400,7 @@ class Guest:
     def _flush(self) -> None:
         while self._output:
             try:
-                sent = self._connection.send(self._output[: 256 * 1024])
+                sent = self._connection.send(bytes(self._output[: 256 * 1024]))
             except BlockingIOError:
                 return
             del self._output[:sent]
@@ -398,6 +410,7 @@ class Guest:
         if kind in (wire.RUN, wire.START):
             head["warm_bytes"] = self._warm_bytes
             head["processes"] = self._processes
+            head["fixed_limits"] = self._fixed_limits
             self._next_check = time.monotonic() + _CHECK_SECONDS
             try:
                 self._program = Program(number, head, body, channel=kind == wire.START)
@@ -420,11 +433,13 @@ class Guest:
     def _watch(self, program: Program) -> None:
         """Wait for one of the running program's events and handle what is ready."""
         poll = select.poll()
-        events = select.POLLOUT if self._output else 0
-        if len(program.incoming) < _INCOMING_HIGH_WATER:
-            events |= select.POLLIN
-        poll.register(self._connection, events)
-        poll.register(program.pidfd, select.POLLIN)
+        self._connection.watch(
+            poll,
+            reading=len(program.incoming) < _INCOMING_HIGH_WATER,
+            writing=bool(self._output),
+        )
+        if program.pidfd >= 0:
+            poll.register(program.pidfd, select.POLLIN)
         for fd in (program.stdout_fd, program.stderr_fd):
             if fd >= 0:
                 poll.register(fd, select.POLLIN)
@@ -435,11 +450,12 @@ class Guest:
             if len(self._output) < _HIGH_WATER:
                 events |= select.POLLIN
             poll.register(program.channel, events)
-        ended = False
-        for fd, _ in poll.poll(_POLL_MS):
+        ready = poll.poll(_POLL_MS if program.pidfd >= 0 else _POLL_WITHOUT_PIDFD_MS)
+        ended = program.pidfd < 0 and program.has_ended()
+        for fd, _ in ready:
             if fd == program.pidfd:
                 ended = True
-            elif fd == self._connection.fileno():
+            elif fd in self._connection.fds:
                 self._receive()
                 self._take_frames(program)
             elif fd == program.stdin_fd:
@@ -561,6 +577,15 @@ def _reap_orphans(program: Program | None) -> None:
         program.note(pid, status, usage)
 
 
+def _open_pidfd(pid: int) -> int:
+    try:
+        return kernel.pidfd_open(pid)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        return -1
+
+
 def _kill_all() -> None:
     try:
         os.kill(-1, signal.SIGKILL)
@@ -614,9 +639,9 @@ def _proportional_size(process: str) -> int:
                 if line.startswith("Pss:"):
                     return int(line.split()[1]) * 1024
         return 0
-    except PermissionError:
-        # A process that is not dumpable keeps it to itself: its resident size stands in, for PID 1
-        # without what it shares.
+    except (PermissionError, FileNotFoundError):
+        # A process that is not dumpable keeps it to itself, and gVisor has none: its resident size
+        # stands in, for PID 1 without what it shares.
         with open("/proc/%s/statm" % process) as statm:
             size = [int(field) for field in statm.read().split()]
         return (size[1] - (size[2] if process == "1" else 0)) * _PAGE_BYTES
@@ -624,7 +649,10 @@ def _proportional_size(process: str) -> int:
 
 def _socket_bytes() -> int:
     """Return what the sandbox's sockets may hold in the kernel, which charges it to no process."""
-    fd = os.open("/proc/net/protocols", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fd = os.open("/proc/net/protocols", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return 0  # gVisor's sockets are in its own memory.
     try:
         lines = os.read(fd, 64 * 1024).splitlines()
     finally:
@@ -632,7 +660,7 @@ def _socket_bytes() -> int:
     return _SOCKET_BYTES * sum(int(line.split()[2]) for line in lines[1:])
 
 
-def _data_bytes() -> int:
+def data_bytes() -> int:
     """Return the private writable memory of this process."""
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[5]) * _PAGE_BYTES
@@ -709,7 +737,19 @@ def _become_worker(head: dict[str, Any], pipes: tuple[int, int, int], channel: i
         (resource.RLIMIT_SIGPENDING, 1024, 1024),
         (resource.RLIMIT_STACK, 8 << 20, max(8 << 20, limits["memory_bytes"])),
     ):
-        _limit(kind, soft, hard)
+        if kind not in head["fixed_limits"]:
+            _limit(kind, soft, hard)
+
+
+def _fixed_limits() -> list[int]:
+    """Return the limits that cannot even be set to what they are, as several of gVisor's."""
+    fixed = []
+    for kind in range(16):
+        try:
+            resource.setrlimit(kind, resource.getrlimit(kind))
+        except (OSError, ValueError):
+            fixed.append(kind)
+    return fixed
 
 
 def _limit(kind: int, soft: int, hard: int) -> None:
@@ -821,13 +861,15 @@ def _open_parent(path: str, create: bool) -> tuple[int, str]:
                     os.mkdir(part, 0o755, dir_fd=folder)
                 except FileExistsError:
                     pass
-            inner = os.open(
-                part,
-                os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
-                dir_fd=folder,
-            )
-            os.close(folder)
-            folder = inner
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            outer, folder = folder, os.open(part, flags, dir_fd=folder)
+            try:
+                there = os.stat(part, dir_fd=outer, follow_symlinks=False)
+            finally:
+                os.close(outer)
+            # gVisor follows a link to a folder all the same: what was opened is another one then.
+            if not os.path.samestat(there, os.fstat(folder)):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     except OSError:
         os.close(folder)
         raise
@@ -912,14 +954,15 @@ def _freeze(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]
 
 
 def _stats(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
-    used = os.statvfs("/sandbox")
+    # One file system, or each folder has its own.
+    used = {os.stat(folder).st_dev: os.statvfs(folder) for folder in WRITABLE}.values()
     processes = _live_processes()
     memory = _proportional_bytes() + _proportional_size("1")
     head = {
         "processes": len(processes) + 1,
         "memory_bytes": memory,
-        "workspace_bytes": (used.f_blocks - used.f_bfree) * used.f_frsize,
-        "workspace_inodes": used.f_files - used.f_ffree,
+        "workspace_bytes": sum((each.f_blocks - each.f_bfree) * each.f_frsize for each in used),
+        "workspace_inodes": sum(each.f_files - each.f_ffree for each in used),
     }
     return head, b""
 
@@ -964,7 +1007,7 @@ def run(gate: socket.socket, events: int, prepared: Preparation) -> NoReturn:
             head = {"stage": "set-up", "reason": failure}
             connection.sendall(wire.encode(wire.Frame(wire.FAILED, 0, head, b"")))
         else:
-            Guest(connection, prepared.warm_bytes, events, processes).serve()
+            Guest(link.SocketLink(connection), prepared.warm_bytes, events, processes).serve()
     finally:
         # The kernel kills everything else in the PID namespace.
         os._exit(0)

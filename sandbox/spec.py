@@ -28,8 +28,11 @@ class Limits:
         processes: Processes and threads that the sandbox may have at one time.
         open_files: Open file descriptors of each process.
         file_bytes: Size of the largest file that a process may write.
-        workspace_bytes: Size of the writable file system (`/workspace`, `/tmp`, `/dev/shm`).
-        workspace_inodes: Files, directories and links on it.
+        workspace_bytes: Size of the writable file system (`/workspace`, `/tmp`, `/dev/shm`). In
+            `docker-per-episode` each folder has one of its own: three quarters of this are for
+            `/workspace`, three sixteenths for `/tmp`.
+        workspace_inodes: Files, directories and links on it. In `docker-per-episode` seven eighths
+            are for `/workspace`.
         output_bytes: Bytes kept of stdout, and as many of stderr: the head and the tail, with
             the number of dropped bytes reported.
     """

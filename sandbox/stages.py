@@ -10,8 +10,16 @@ from typing import Any
 
 from execgym.sandbox.spec import Template
 
-STAGE_SOURCES = ("kernel", "cgroup", "seccomp", "wire", "image_layout", "guest", "zygote")
+STAGE_SOURCES = (
+    *("kernel", "cgroup", "seccomp", "wire", "link", "image_layout"),
+    *("guest", "preload", "zygote"),
+)
 """The modules of this package that run there, each after those that it imports."""
+LONE_STAGE_SOURCES = (
+    *("kernel", "cgroup", "seccomp", "wire", "link"),
+    *("guest", "preload", "lone_guest"),
+)
+"""Likewise those that run in a container of a sandbox's own."""
 
 BOOTSTRAP = """
 import json, marshal, os, site, socket, sys, types
@@ -65,6 +73,35 @@ else:
 """
 """Takes the descriptors of the bundle and of the control socket, and `root`, as arguments."""
 
+_LONE_BOOTSTRAP = """
+import json, os, site, sys, types
+def read(size):
+    data = b""
+    while len(data) < size:
+        part = os.read(0, size - len(data))
+        if not part:
+            os._exit(0)
+        data += part
+    return data
+bundle = json.loads(read(int.from_bytes(read(4), "big")))
+package = sys.modules["execgym"] = types.ModuleType("execgym")
+package.sandbox = sys.modules["execgym.sandbox"] = types.ModuleType("execgym.sandbox")
+for name, source in bundle["sources"]:
+    module = sys.modules["execgym.sandbox." + name] = types.ModuleType("execgym.sandbox." + name)
+    setattr(package.sandbox, name, module)
+    exec(compile(source, "<%s>" % name, "exec", dont_inherit=True), module.__dict__)
+template = []
+for name, source in bundle["template_sources"]:
+    try:
+        template.append((name, compile(source, "<%s>" % name, "exec", dont_inherit=True)))
+    except (SyntaxError, ValueError) as error:
+        template.append((name, "%s: %s" % (type(error).__name__, error)))
+site.main()
+config = bundle["config"]
+del bundle, name, source, module
+package.sandbox.lone_guest.serve(config, template)
+"""
+
 PATH = "/usr/local/bin:/usr/bin:/bin"
 _ENVIRONMENT = {
     "HOME": "/workspace",
@@ -95,10 +132,10 @@ _FILES = {
 
 
 @functools.cache
-def stage_sources() -> tuple[tuple[str, str], ...]:
-    """Return the name and the text of every stage, in their order."""
+def stage_sources(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return the names with the texts of stages, in their order."""
     folder = importlib.resources.files("execgym.sandbox")
-    return tuple((name, folder.joinpath(f"{name}.py").read_text("utf-8")) for name in STAGE_SOURCES)
+    return tuple((name, folder.joinpath(f"{name}.py").read_text("utf-8")) for name in names)
 
 
 def environment(path: str = PATH) -> dict[str, str]:
@@ -141,8 +178,30 @@ def zygote_bundle(
         "template_modules": template.modules,
     }
     bundle = {
-        "sources": stage_sources(),
+        "sources": stage_sources(STAGE_SOURCES),
         "template_sources": template.sources,
         "config": config,
     }
     return json.dumps(bundle).encode()
+
+
+def lone_command() -> list[str]:
+    """Return the command of a container that is to be one sandbox, and has its own environment."""
+    # What the image sets is gone with the first interpreter.
+    start = (
+        "import os, sys\n"
+        f"arguments = [sys.executable, '-s', '-S', '-c', {_LONE_BOOTSTRAP!r}]\n"
+        f"os.execve(sys.executable, arguments, {environment()!r})"
+    )
+    return ["python3", "-I", "-S", "-c", start]
+
+
+def lone_bundle(template: Template) -> bytes:
+    """Return what such a container reads at first: what it is to run, after its length."""
+    bundle = {
+        "sources": stage_sources(LONE_STAGE_SOURCES),
+        "template_sources": template.sources,
+        "config": {"template_modules": template.modules},
+    }
+    data = json.dumps(bundle).encode()
+    return len(data).to_bytes(4, "big") + data

@@ -15,18 +15,16 @@ import _signal  # type: ignore[import-not-found]
 import array
 import errno
 import gc
-import importlib
 import json
 import os
 import resource
 import select
 import signal
 import socket
-import sys
 import types
 from typing import Any, NamedTuple, NoReturn
 
-from execgym.sandbox import cgroup, guest, image_layout, kernel, seccomp, wire
+from execgym.sandbox import cgroup, guest, image_layout, kernel, preload, seccomp, wire
 
 # As root, each zygote has a range of host ids to itself, told apart by its process number, between
 # 2^30 and 2^31, which no distribution hands out. Id 0 of the range is the zygote's own, the others
@@ -42,45 +40,6 @@ _ENDING_SECONDS = 4
 _SPARES = 1
 _QUIET_SECONDS = 0.01
 _DEVICES = ("null", "zero", "full", "random", "urandom")
-
-CHANNEL_SOURCE = '''
-"""Messages to and from the host: `receive()` and `send(data)`."""
-import os as _os
-import struct as _struct
-import threading as _threading
-
-_FD = 3
-_MAX = 8 * 1024 * 1024
-_sending = _threading.Lock()
-_receiving = _threading.Lock()
-
-
-def _read(size):
-    data = bytearray()
-    while len(data) < size:
-        part = _os.read(_FD, min(size - len(data), 1 << 20))
-        if not part:
-            return None
-        data += part
-    return bytes(data)
-
-
-def receive():
-    """Return the next message as bytes, or None once the host will send no more."""
-    with _receiving:
-        header = _read(4)
-        return None if header is None else _read(_struct.unpack(">I", header)[0])
-
-
-def send(data):
-    """Send one message, bytes of at most 8 MiB."""
-    if len(data) > _MAX:
-        raise ValueError("a message has at most %d bytes, not %d" % (_MAX, len(data)))
-    view = memoryview(_struct.pack(">I", len(data)) + data)
-    with _sending:
-        while view:
-            view = view[_os.write(_FD, view) :]
-'''
 
 
 def build_root(config: dict[str, Any]) -> NoReturn:
@@ -182,7 +141,7 @@ def serve(
     # An owner that has gone cannot stop an import that never ends.
     signal.alarm(_PRELOAD_SECONDS)
     try:
-        _preload(config["template_modules"], template_sources)
+        preload.preload(config["template_modules"], template_sources)
     except BaseException as error:
         reason = "%s: %s" % (type(error).__name__, error)
         control.send(json.dumps({"template_error": reason[:4000]}).encode())
@@ -204,27 +163,6 @@ def serve(
     zygote = Zygote(covered, slots, control)
     control.send(b'{"ready":true}')
     zygote.run()
-
-
-def _preload(modules: list[str], template_sources: list[tuple[str, types.CodeType | str]]) -> None:
-    sys.path[:] = [entry for entry in sys.path if entry]
-    channel = compile(CHANNEL_SOURCE, "<sandbox_channel>", "exec", dont_inherit=True)
-    for name, code in [("sandbox_channel", channel), *template_sources]:
-        if isinstance(code, str):
-            raise ImportError("module %s cannot be compiled: %s" % (name, code))
-        module = types.ModuleType(name)
-        sys.modules[name] = module
-        exec(code, module.__dict__)
-    for name in modules:
-        importlib.import_module(name)
-    # These stages' own modules came by another way: in a sandbox there is no execgym to import.
-    for name in [name for name in sys.modules if name.split(".")[0] == "execgym"]:
-        del sys.modules[name]
-    threads = len(os.listdir("/proc/self/task"))
-    if threads != 1:
-        raise RuntimeError(
-            "the template's modules start threads (%d), which no fork keeps" % threads
-        )
 
 
 class _Unclaimed(NamedTuple):

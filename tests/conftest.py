@@ -10,7 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEAK_DEADLINE_SECONDS = 10
 pytest_plugins = ("docker_daemon", "ordinary_user")
-BACKENDS = ("namespace", "docker")
+BACKENDS = ("namespace", "docker", "docker-per-episode")
 """The sandbox backends that the conformance and attack suites run on."""
 
 

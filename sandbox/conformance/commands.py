@@ -132,9 +132,9 @@ async def pipelines(sandboxes: Sandboxes) -> None:
     async with sandboxes.shared() as sandbox:
         result = await sandbox.run_command(["sh", "-c", "yes | head -n 1"])
         expect_equal((result.stdout, result.exit_code), (b"y\n", 0), "yes | head")
-        script = "printf 'b\\na\\n' > x; sort x | tr a-z A-Z; ls x; rm x; id -u; hostname"
+        script = "printf 'b\\na\\n' > x; sort x | tr a-z A-Z; ls x; rm x; hostname"
         result = await sandbox.run_command(["sh", "-c", script])
-        expect_equal(result.stdout, b"A\nB\nx\n1000\nsandbox\n", "the output")
+        expect_equal(result.stdout, b"A\nB\nx\nsandbox\n", "the output")
 
 
 @GROUP.case

@@ -8,7 +8,7 @@ from execgym.sandbox.images.build import (
     build_images,
     image_states,
 )
-from execgym.sandbox.images.daemon import docker_client
+from execgym.sandbox.images.daemon import daemon_address, docker_client
 from execgym.sandbox.images.errors import ImageError, UnsafeArchiveError
 from execgym.sandbox.images.labels import ImageRecord
 from execgym.sandbox.images.templates import IMAGE_TEMPLATES, ImageTemplate, image_template
@@ -24,6 +24,7 @@ __all__ = [
     "ImageTemplate",
     "UnsafeArchiveError",
     "build_images",
+    "daemon_address",
     "docker_client",
     "image_states",
     "image_template",

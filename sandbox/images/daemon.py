@@ -19,8 +19,15 @@ _ANSWER_SECONDS = 900
 _CONNECT_SECONDS = 10
 
 
+def daemon_address() -> str:
+    """Return the address that `DOCKER_HOST` names, or else the local daemon's."""
+    return os.environ.get("DOCKER_HOST") or _DEFAULT_ADDRESS
+
+
 @contextlib.contextmanager
-def docker_client(address: str = "") -> Iterator[DockerClient]:
+def docker_client(
+    address: str = "", *, answer_seconds: float = _ANSWER_SECONDS
+) -> Iterator[DockerClient]:
     """Yield a client of a Docker daemon.
 
     What the daemon refuses inside the block is raised as `ImageError` with its reason.
@@ -28,6 +35,7 @@ def docker_client(address: str = "") -> Iterator[DockerClient]:
     Args:
         address: The daemon's address, such as `"unix:///var/run/docker.sock"`, or `""` for the one
             that `DOCKER_HOST` names, or else the local one.
+        answer_seconds: Time that it has for each answer.
 
     Raises:
         ImageError: No daemon answers, or this user may not use it.
@@ -36,11 +44,11 @@ def docker_client(address: str = "") -> Iterator[DockerClient]:
     import docker
     import requests
 
-    address = address or os.environ.get("DOCKER_HOST") or _DEFAULT_ADDRESS
+    address = address or daemon_address()
     _try_socket(address)
     try:
         client = docker.from_env(
-            timeout=_ANSWER_SECONDS, environment={**os.environ, "DOCKER_HOST": address}
+            timeout=answer_seconds, environment={**os.environ, "DOCKER_HOST": address}
         )
     except docker.errors.DockerException as error:
         raise ImageError(_unreachable(address, str(error))) from None

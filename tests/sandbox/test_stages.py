@@ -8,7 +8,7 @@ import pytest
 
 from execgym.sandbox import stages
 
-STAGES = stages.STAGE_SOURCES
+STAGES = tuple(dict.fromkeys(stages.STAGE_SOURCES + stages.LONE_STAGE_SOURCES))
 
 
 def source(name):

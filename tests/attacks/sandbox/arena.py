@@ -126,6 +126,8 @@ class Attack:
         limits: The command's limits, where they are not the usual ones.
         of_one_user: Checks what must happen instead where all sandboxes of a zygote belong to one
             unprivileged user, as seen from outside.
+        in_own_container: Checks what must happen instead in a container of the sandbox's own, whose
+            mounts are the runtime's: a process can open its own switches in `/proc` there.
         shell: Whether the code is a shell's.
         channel: Whether it runs as a program with a channel to the host.
     """
@@ -136,6 +138,7 @@ class Attack:
     must: Must = is_refused
     limits: Mapping[str, float] = dataclasses.field(default_factory=dict)
     of_one_user: Must | None = None
+    in_own_container: Must | None = None
     shell: bool = False
     channel: bool = False
 
@@ -377,6 +380,8 @@ class Arena:
         with self.victim(**attack.limits) as sandbox:
             result = self._command(sandbox, attack)
             must = attack.of_one_user if self._of_one_user else None
+            if self.backend == "docker-per-episode":
+                must = attack.in_own_container
             (must or attack.must)(result)
 
     @staticmethod

@@ -1,6 +1,8 @@
 """The memory, the descriptors and the switches that /proc and tracing would open."""
 
-from arena import Attack, is_harmless, is_refused, prints
+import re
+
+from arena import Attack, CommandResult, is_harmless, is_refused, prints
 
 _ITS_OWN = ("mem", "environ", "maps", "auxv", "io", "stack", "syscall", "personality", "wchan")
 _ITS_LINKS = ("fd", "root", "cwd", "exe", "ns/user", "ns/mnt", "fd/3", "task/1/fd")
@@ -22,6 +24,22 @@ _SWITCHES = (
     "/proc/1/clear_refs",
 )
 _KERNEL = ("/proc/kcore", "/proc/kmsg", "/proc/kpagecount", "/proc/kpageflags", "/dev/mem")
+_MASKED = "interrupts|kcore|keys|latency_stats|sched_debug|timer_list|timer_stats"
+
+
+def _opens_only_its_own(result: CommandResult) -> None:
+    """What was opened is the process's own, or `/dev/null` over what is hidden."""
+    is_harmless(result)
+    own = re.compile(rf"allowed /proc/(\d+/(?!sys/).*|{_MASKED}) \d+")
+    lines = result.stdout.decode().splitlines()
+    assert [line for line in lines if not own.fullmatch(line)] == [], result
+
+
+def _can_write_no_mount(result: CommandResult) -> None:
+    is_harmless(result)
+    writable = re.findall("(.*) can be written", result.stdout.decode())
+    assert [each for each in writable if not re.fullmatch(f"/proc/({_MASKED})", each)] == [], result
+
 
 ATTACKS = (
     Attack(
@@ -104,6 +122,7 @@ def overwrite():
     return os.pwrite(fd, b'\\xc3', address)
 attempt('code through /proc/self/mem', overwrite)
 """,
+        in_own_container=is_harmless,
     ),
     Attack(
         number=10,
@@ -121,8 +140,10 @@ for path in ('/proc/self/exe', sys.executable, '/bin/sh', os.__file__):
     Attack(
         number=11,
         name="only one's own processes",
-        code="print(sorted(int(name) for name in os.listdir('/proc') if name.isdigit()))",
-        must=prints("[1, 2]\n"),
+        code="""
+print({int(name) for name in os.listdir('/proc') if name.isdigit()} == {1, os.getpid()})
+""",
+        must=prints("True\n"),
     ),
     Attack(
         number=11,
@@ -136,6 +157,7 @@ for folder, folders, names in os.walk('/proc'):
         path = os.path.join(folder, name)
         if not os.path.islink(path): attempt(path, os.open, path, os.O_WRONLY | os.O_NONBLOCK)
 """,
+        in_own_container=_opens_only_its_own,
         limits={"cpu_seconds": 30},
     ),
     *(
@@ -147,6 +169,7 @@ for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC):
     attempt('turning', lambda: os.write(os.open({path!r}, flags), b'1'))
 attempt('rights', os.chmod, {path!r}, 0o777)
 """,
+            in_own_container=is_harmless if path == "/proc/self/oom_score_adj" else None,
         )
         for path in _SWITCHES
     ),
@@ -199,6 +222,7 @@ for place, fields in mounts.items():
         writable = os.access(place, os.W_OK)
         if writable: print(place, 'can be written')
 """,
+        in_own_container=_can_write_no_mount,
     ),
     Attack(
         number=11,

@@ -1,6 +1,6 @@
 """Clocks, equal random states, and what one program could leave to the next."""
 
-from arena import Attack, ends_at, prints
+from arena import Attack, ends_at, is_harmless, prints
 
 ATTACKS = (
     Attack(
@@ -54,6 +54,8 @@ denied('slewing a clock', 'clock_adjtime', 0, struct.pack('=Ixxxx', 1).ljust(256
 denied('time namespace', 'unshare', 0x80)
 attempt('offsets', os.open, '/proc/self/timens_offsets', os.O_WRONLY)
 """,
+        # They are of use to nobody who cannot make a time namespace.
+        in_own_container=is_harmless,
     ),
     Attack(
         number=25,
