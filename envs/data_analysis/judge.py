@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from execgym.envs.data_analysis.models import PASSING_GAIN, ModelWork, gain
 from execgym.envs.data_analysis.reference import RESULT_FILE
 from execgym.envs.data_analysis.tasks import HIDDEN, SHOWN, GeneratedTask, case_of, generate
-from execgym.envs.data_analysis.template import template_of
+from execgym.envs.data_analysis.template import TEMPLATE
 from execgym.envs.data_analysis.work import AnswerWork, Case
 from execgym.envs.task import Task
 from execgym.judging.tables import (
@@ -68,7 +68,7 @@ class DataAnalysisJudge:
 
     def __init__(self, backend: str = "auto", runtime: str = "") -> None:
         self._spec = SandboxSpec(
-            template=template_of(backend), limits=_LIMITS, backend=backend, runtime=runtime
+            template=TEMPLATE, limits=_LIMITS, backend=backend, runtime=runtime
         )
 
     async def grade(self, task: Task, artifacts: Mapping[str, bytes]) -> Verdict:
