@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from execgym.sandbox import diagnose
+from execgym.sandbox.trial import taken_by_auto, try_backends
 
 
 def doctor() -> None:
@@ -24,8 +25,15 @@ def doctor() -> None:
     for capacity in report.capacities:
         limits.add_row(capacity.limit, f"{capacity.sandboxes:,}", capacity.advice)
     console.print(limits)
-    if report.backend:
-        console.print(f"backend='auto' takes {report.backend!r}.")
+    trials = try_backends()
+    backends = Table("backend", "runtime", "runs here", "why not", title="Backends, each tried")
+    for trial in trials:
+        runs = f"yes, first answer after {trial.seconds:.2f} s" if trial.works else "no"
+        backends.add_row(trial.backend, trial.runtime or "", runs, trial.reason)
+    console.print(backends)
+    taken = taken_by_auto(trials)
+    if taken:
+        console.print(f"backend='auto' takes {taken!r}.")
         return
     console.print("No backend can run here:")
     for reason in report.reasons:

@@ -11,7 +11,8 @@ from execgym.sandbox.fingerprint import template_fingerprint
 from execgym.sandbox.namespace import open_namespace_sandbox
 from execgym.sandbox.spec import SandboxSpec
 
-_AUTO = ("namespace", "docker")
+AUTO = ("namespace", "docker")
+"""What `"auto"` tries, in this order."""
 
 
 @dataclasses.dataclass
@@ -41,7 +42,7 @@ async def open_sandbox(spec: SandboxSpec) -> Sandbox:
     if _choice.backend:
         return await _open(_choice.backend, spec)
     reasons = []
-    for backend in _AUTO:
+    for backend in AUTO:
         try:
             sandbox = await _open(backend, spec)
         except SandboxUnavailableError as error:

@@ -10,9 +10,6 @@ from execgym.sandbox.docker_owner import labels
 from execgym.sandbox.errors import TemplateError
 from execgym.sandbox.spec import Template
 
-BASE_IMAGE = "execgym/base:latest"
-"""What `Template.image = "host"` means for the Docker backends."""
-
 
 def template_image(engine: Engine, template: Template) -> str:
     """Return the id of the image that a template's sandboxes are made from.
@@ -26,7 +23,7 @@ def template_image(engine: Engine, template: Template) -> str:
             f"image {template.image!r} is a folder, which is for the backend 'namespace': the "
             "Docker backends take the name or the id of an image"
         )
-    return engine.image_id(BASE_IMAGE if template.image == "host" else template.image)
+    return engine.image_id(template.docker_image if template.image == "host" else template.image)
 
 
 def bare_container(image: str, uid: int, kind: str) -> dict[str, Any]:

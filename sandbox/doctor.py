@@ -1,4 +1,4 @@
-"""What this machine allows, what will bind first, and which backend `auto` takes."""
+"""What this machine allows sandboxes of its own kernel, and what will bind first."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Report:
     Attributes:
         findings: The facts.
         capacities: The limits, the one that binds first first.
-        backend: What `backend="auto"` takes, or `""` where nothing can run.
+        backend: `"namespace"` where this machine allows it, or `""`.
     """
 
     findings: tuple[Finding, ...]

@@ -77,7 +77,9 @@ class HostZygote(Zygote):
             self._process.wait(timeout=_CLOSING_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            # One that the kernel does not let go of, as on a file system that hangs, is left to it.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=_CLOSING_SECONDS)
 
     def abandon(self) -> None:
         """Close this process's copy of the socket: the zygote is to end with its owner."""

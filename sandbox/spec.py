@@ -78,14 +78,16 @@ class Template:
             in the image and that the zygote makes importable. The text may only import the
             standard library and must run on Python 3.8.
         image: `"host"` for the backend's own default: in `namespace` the host's interpreter and
-            installed packages, read-only, in the Docker backends the image `execgym/base:latest`.
-            Otherwise an image that has a `python3`: in `namespace` the absolute path of an unpacked
-            root file system, in the Docker backends a name or an id that the daemon knows.
+            installed packages, read-only, in the Docker backends `docker_image`. Otherwise
+            an image that has a `python3`: in `namespace` the absolute path of an unpacked root file
+            system, in the Docker backends a name or an id that the daemon knows.
+        docker_image: The Docker backends' default, which has what `modules` and `sources` import.
     """
 
     modules: tuple[str, ...] = ()
     sources: tuple[tuple[str, str], ...] = ()
     image: str = "host"
+    docker_image: str = "execgym/base:latest"
 
     def __post_init__(self) -> None:
         for name in (*self.modules, *(name for name, _ in self.sources)):

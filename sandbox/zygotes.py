@@ -233,6 +233,9 @@ class Zygotes(Generic[_Kind]):
         with self._lock:
             zygotes = list(self._zygotes.values())
             self._zygotes = {}
+        # All of them end at the same time.
+        for zygote in zygotes:
+            zygote._hang_up()
         for zygote in zygotes:
             zygote.close()
 

@@ -20,7 +20,7 @@ from execgym.envs.data_analysis.models import ModelWork
 from execgym.envs.data_analysis.mutants import mutants
 from execgym.envs.data_analysis.reference import RESULT_FILE
 from execgym.envs.data_analysis.tasks import HIDDEN, SHOWN, GeneratedTask, case_of, generate
-from execgym.envs.data_analysis.template import template_of
+from execgym.envs.data_analysis.template import TEMPLATE
 from execgym.envs.data_analysis.work import AnswerWork
 from execgym.judging.tables import OutputError, compare_table
 from execgym.sandbox import SandboxSpec, run_sync
@@ -133,7 +133,7 @@ async def _wrong_mutants(task: GeneratedTask, source: str) -> dict[str, str]:
 
 
 async def _is_wrong(task: GeneratedTask, program: str) -> bool:
-    spec = SandboxSpec(template=template_of("auto"), limits=LIMITS)
+    spec = SandboxSpec(template=TEMPLATE, limits=LIMITS)
     for name in _FILLINGS:
         case = await asyncio.to_thread(case_of, task, name)
         try:

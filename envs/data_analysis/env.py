@@ -9,7 +9,7 @@ from execgym.envs.core import ExecEnv, ToolResult, decode
 from execgym.envs.data_analysis.execution import PROGRAM_FILE
 from execgym.envs.data_analysis.judge import ANSWER_FILE, DataAnalysisJudge
 from execgym.envs.data_analysis.sources import load_source
-from execgym.envs.data_analysis.template import TEMPLATE, template_of
+from execgym.envs.data_analysis.template import TEMPLATE
 from execgym.envs.data_analysis.work import TaskKind
 from execgym.envs.python_session import CallResult, PythonSession
 from execgym.envs.task import Judge, TaskSource
@@ -119,9 +119,6 @@ class DataAnalysisEnv(ExecEnv):
 
     def _load_source(self, tasks: str) -> TaskSource:
         return load_source(tasks)
-
-    def _template_of(self, backend: str) -> Template:
-        return template_of(backend)
 
     def _make_judge(self, backend: str, runtime: str) -> Judge:
         return DataAnalysisJudge(backend, runtime)

@@ -21,7 +21,7 @@ from execgym.envs.data_analysis.execution import (
 from execgym.envs.data_analysis.models import PASSING_GAIN, ModelWork, gain
 from execgym.envs.data_analysis.reference import RESULT_FILE
 from execgym.envs.data_analysis.tasks import HIDDEN, SHOWN, GeneratedTask, case_of, generate
-from execgym.envs.data_analysis.template import template_of
+from execgym.envs.data_analysis.template import TEMPLATE
 from execgym.envs.data_analysis.work import AnswerWork
 from execgym.envs.task import Task
 from execgym.judging.tables import Comparison, OutputError, compare_table, compare_values
@@ -54,9 +54,7 @@ class DataAnalysisJudge:
     version = JUDGE_VERSION
 
     def __init__(self, backend: str = "auto", runtime: str = "") -> None:
-        self._spec = SandboxSpec(
-            template=template_of(backend), limits=LIMITS, backend=backend, runtime=runtime
-        )
+        self._spec = SandboxSpec(template=TEMPLATE, limits=LIMITS, backend=backend, runtime=runtime)
 
     async def grade(self, task: Task, artifacts: Mapping[str, bytes]) -> Verdict:
         """Grade `analysis.py` or `answer.json`.

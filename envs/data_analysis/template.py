@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from execgym.envs import python_session
 from execgym.sandbox import Template
 
@@ -22,15 +20,7 @@ TEMPLATE = Template(
         *python_session.MODULES,
     ),
     sources=python_session.SOURCES,
+    docker_image="execgym/data:latest",
 )
-"""numpy and pandas, preloaded, and the driver of sessions. It needs the extra `data`."""
-
-DATA_IMAGE = "execgym/data:latest"
-"""The image that brings numpy and pandas in the Docker backends; `execgym images` builds it."""
-
-
-def template_of(backend: str) -> Template:
-    """Return the template in a backend."""
-    if backend.startswith("docker"):
-        return dataclasses.replace(TEMPLATE, image=DATA_IMAGE)
-    return TEMPLATE
+"""numpy and pandas, preloaded, and the driver of sessions. It needs the extra `data`, and in the
+Docker backends the image that `execgym images build data` makes."""

@@ -20,7 +20,9 @@ from execgym.judging import codec
 from execgym.sandbox import SandboxSpec, Template
 
 
-def _driver_template(module: str = "", *modules: str) -> Template:
+def _driver_template(
+    module: str = "", *modules: str, docker_image: str = "execgym/base:latest"
+) -> Template:
     sources = [
         ("execgym_codec", inspect.getsource(codec)),
         ("execgym_sql_driver", inspect.getsource(driver)),
@@ -30,7 +32,9 @@ def _driver_template(module: str = "", *modules: str) -> Template:
         path = importlib.resources.files("execgym.envs.sql").joinpath(f"{module}.py")
         sources.append((f"execgym_{module}", path.read_text("utf-8")))
     names = (name for name, _ in sources)
-    return Template(modules=("sqlite3", *modules, *names), sources=tuple(sources))
+    return Template(
+        modules=("sqlite3", *modules, *names), sources=tuple(sources), docker_image=docker_image
+    )
 
 
 async def _nothing(spec: SandboxSpec) -> Mapping[str, Any]:
@@ -85,7 +89,7 @@ DUCKDB = Engine(
     name="duckdb",
     title="DuckDB",
     dialect="duckdb",
-    template=_driver_template("duckdb_driver"),
+    template=_driver_template("duckdb_driver", docker_image="execgym/data:latest"),
     program=(
         "import execgym_sql_driver, execgym_duckdb_driver\n"
         "execgym_sql_driver.main(execgym_duckdb_driver.opener_for)\n"

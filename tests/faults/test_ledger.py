@@ -28,6 +28,17 @@ def test_nothing_grows_over_500_episodes_of_every_kind(soak):
     assert after.grown(before, slack) == {}
 
 
+def test_nothing_grows_over_episodes_in_containers_of_their_own(soak, base_image):
+    backend = "docker-per-episode"
+    asyncio.run(soak.play(0, 4, 2, backend))
+    # Fewer than episodes: connections to the daemon and containers that wait ready may be more.
+    slack = soak.dataclasses.replace(soak.SHARED_SLACK, descriptors=16, containers=2)
+    before = soak.take(containers=True)
+    asyncio.run(soak.play(0, 20, 2, backend))
+    after = soak.settled(before, slack, containers=True)
+    assert after.grown(before, slack) == {}
+
+
 def test_a_leak_of_each_kind_is_seen(soak):
     before = soak.take()
     for name in before.__slots__:

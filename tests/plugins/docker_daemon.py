@@ -21,6 +21,7 @@ import pytest
 START_SECONDS = 60
 STOP_SECONDS = 60
 _FOLDER = "EXECGYM_TEST_DOCKER"
+_PREFIX = "execgym-docker-"
 # Where Debian puts programs that an ordinary user's PATH may lack.
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 # gVisor's default platform needs KVM or newer ptrace; it never needs the host's network here.
@@ -66,13 +67,32 @@ def base_image(docker_daemon: str) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        os.environ[_FOLDER] = tempfile.mkdtemp(prefix="execgym-docker-")
+        from execgym.sandbox.docker_owner import mark
+
+        clear_lost_folders(pathlib.Path(tempfile.gettempdir()))
+        os.environ[_FOLDER] = tempfile.mkdtemp(prefix=f"{_PREFIX}{mark()}")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):
         _stop_daemon(_folder())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    # A run that never came to a session, for a mistake in its arguments, has a folder, too.
+    if not hasattr(config, "workerinput") and _folder().exists():
+        _stop_daemon(_folder())
+
+
+def clear_lost_folders(place: pathlib.Path) -> None:
+    """Remove what runs left that were killed, and stop their daemons; never a living run's."""
+    from execgym.sandbox.docker_owner import mark_is_lost
+
+    for folder in place.glob(f"{_PREFIX}*"):
+        mine = folder.lstat().st_uid == os.geteuid()
+        if mine and mark_is_lost(folder.name.removeprefix(_PREFIX)):
+            _stop_daemon(folder)
 
 
 def _folder() -> pathlib.Path:
@@ -169,19 +189,32 @@ def _stop_daemon(folder: pathlib.Path) -> None:
     pid_file = folder / "daemon.pid"
     if pid_file.exists():
         pid = int(pid_file.read_text())
-        _remove_containers(f"unix://{folder / 'docker.sock'}")
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
-        deadline = time.monotonic() + STOP_SECONDS
-        while _is_alive(pid):
-            if time.monotonic() > deadline:
-                os.kill(pid, signal.SIGKILL)
-            time.sleep(0.05)
+        if _is_daemon_of(pid, folder):
+            _remove_containers(f"unix://{folder / 'docker.sock'}")
+            _end(pid)
     mounts = pathlib.Path("/proc/self/mounts").read_text().splitlines()
     for line in reversed(mounts):
         if (place := line.split()[1]).startswith(f"{folder}/"):
             subprocess.run(["umount", "--lazy", place], check=False, capture_output=True)
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_daemon_of(pid: int, folder: pathlib.Path) -> bool:
+    # The number of one that has gone may be anybody's by now.
+    try:
+        return str(folder).encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _end(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while _is_alive(pid):
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
 
 
 def _remove_containers(address: str) -> None:

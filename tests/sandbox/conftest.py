@@ -1,12 +1,22 @@
 """Sandboxes for tests: opened on the shared loop, closed whatever happens."""
 
 import contextlib
+import pathlib
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from execgym.sandbox import Limits, Sandbox, SandboxSpec, open_sandbox, run_sync
+from execgym.sandbox import (
+    Limits,
+    Sandbox,
+    SandboxSpec,
+    docker_episode,
+    docker_pod,
+    open_sandbox,
+    run_sync,
+)
+from execgym.sandbox.docker_engine import engines
 
 DEADLINE_SECONDS = 20.0
 
@@ -42,3 +52,12 @@ def eventually() -> Callable[[Callable[[], object]], None]:
             time.sleep(0.02)
 
     return wait
+
+
+@pytest.fixture
+def no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    """No Docker daemon answers, and nothing that was had of one is left."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    monkeypatch.setattr(engines, "_engine", None)
+    monkeypatch.setattr(docker_pod._pods, "_zygotes", {})
+    monkeypatch.setattr(docker_episode._pool, "_warm", {})

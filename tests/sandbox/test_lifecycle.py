@@ -519,3 +519,26 @@ close_zygotes()
 def test_closing_zygotes_when_there_are_none_is_fine():
     assert host("close_zygotes()\nclose_zygotes()").stderr == ""
     assert callable(close_zygotes)
+
+
+class Immortal:
+    """A process that the kernel does not let go of."""
+
+    def __init__(self):
+        self.killed = False
+
+    def wait(self, timeout=None):
+        assert timeout is not None, "a wait without an end"
+        raise subprocess.TimeoutExpired("zygote", timeout)
+
+    def kill(self):
+        self.killed = True
+
+
+def test_a_zygote_that_no_kill_ends_is_left_after_a_bounded_time(open_one):
+    open_one(SandboxSpec(template=ALONE, backend="namespace"))
+    zygote = namespace._registry.get(ALONE)
+    real, zygote._process = zygote._process, Immortal()
+    namespace._registry.forget(ALONE, zygote)
+    assert zygote._process.killed
+    real.wait(timeout=20)
