@@ -13,7 +13,7 @@ SOAK_ARGS ?=
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: quickstart test lint bench soak clean
+.PHONY: quickstart test lint bench soak validate clean
 
 quickstart: $(VENV)/.agents
 	$(BIN)/python -m execgym.agents.quickstart
@@ -32,6 +32,9 @@ bench: $(VENV)/.agents
 
 soak: $(VENV)/.test
 	$(BIN)/python benchmarks/soak.py $(SOAK_ARGS)
+
+validate: $(VENV)/.test
+	$(BIN)/execgym validate $(VALIDATE_ARGS)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 import execgym
-from execgym.cli import data, doctor, images, play, train
+from execgym.cli import data, doctor, images, play, train, validate
 
 app = typer.Typer(
     name="execgym",
@@ -20,6 +20,7 @@ app.add_typer(images.app, name="images")
 app.command("doctor")(doctor.doctor)
 app.command("run")(play.run)
 app.command("train")(train.train)
+app.command("validate")(validate.validate)
 
 
 @app.callback(invoke_without_command=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import gymnasium
 
+from execgym.envs.answers import TaskAnswers
 from execgym.envs.errors import not_one_of
 from execgym.registration import env_ids
 
@@ -36,6 +37,12 @@ def reference_answer(env_id: str) -> Callable[[str], str]:
     """Return the function that gives a task's reference answer by the task's id."""
     answer: Callable[[str], str] = _module(env_id, "gold").reference_answer
     return answer
+
+
+def known_answers(env_id: str) -> Callable[[str], TaskAnswers]:
+    """Return the function that gives a task's right and wrong answers by the task's id."""
+    answers: Callable[[str], TaskAnswers] = _module(env_id, "answers").answers
+    return answers
 
 
 def _module(env_id: str, name: str) -> types.ModuleType:
