@@ -74,9 +74,9 @@ def test_processes_below_their_own_limit_are_bounded_together():
         import os, time
         for _ in range(7):
             if os.fork() == 0:
-                block = bytearray(b"x" * (56 << 20))
+                block = bytearray(b"x") * (56 << 20)
                 time.sleep(60)
-        block = bytearray(b"x" * (56 << 20))
+        block = bytearray(b"x") * (56 << 20)
         time.sleep(60)
     """)
     assert result.limit == "memory"
