@@ -6,7 +6,7 @@ import contextlib
 import os
 import socket
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from execgym.sandbox.images.errors import ImageError
 
@@ -52,6 +52,7 @@ def docker_client(
         )
     except docker.errors.DockerException as error:
         raise ImageError(_unreachable(address, str(error))) from None
+    _close_failed_sockets(client)
     try:
         yield client
     except docker.errors.DockerException as error:
@@ -62,8 +63,38 @@ def docker_client(
         client.close()
 
 
+def _close_failed_sockets(client: DockerClient) -> None:
+    """Have a client close what it could not connect, which the SDK leaves to the collector."""
+    from docker.transport import UnixHTTPAdapter
+    from docker.transport.unixconn import UnixHTTPConnection
+
+    class Connection(UnixHTTPConnection):  # type: ignore[misc]
+        def connect(self) -> None:
+            end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                end.settimeout(self.timeout)
+                end.connect(self.unix_socket)
+            except BaseException:
+                end.close()
+                raise
+            self.sock = end
+
+    class Adapter(UnixHTTPAdapter):  # type: ignore[misc]
+        def get_connection(self, url: str, proxies: Any = None) -> Any:
+            pool = super().get_connection(url, proxies)
+            pool._new_conn = lambda: Connection(pool.base_url, pool.socket_path, pool.timeout)
+            return pool
+
+    api = client.api
+    scheme = "http+docker://"
+    replaced = api.adapters.get(scheme)
+    if isinstance(replaced, UnixHTTPAdapter):
+        api.mount(scheme, Adapter(replaced.socket_path, timeout=replaced.timeout))
+        replaced.close()
+
+
 def _try_socket(address: str) -> None:
-    """Connect to a local daemon's socket once, since the SDK loses a socket where that fails."""
+    """Connect to a local daemon's socket once: the SDK tells its own failure with a traceback."""
     scheme, _, path = address.partition("://")
     if scheme != "unix":
         return

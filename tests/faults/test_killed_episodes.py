@@ -4,7 +4,6 @@ import asyncio
 import gc
 import os
 import signal
-import warnings
 
 import gymnasium
 import pytest
@@ -127,34 +126,34 @@ def test_an_episode_whose_container_is_removed_is_truncated_and_the_next_one_beg
 def proxy(docker_daemon, tmp_path, monkeypatch):
     """The daemon, reached by a socket that can be lost."""
     with proxied(tmp_path, docker_daemon) as made:
-        monkeypatch.setattr(docker_engine, "_ANSWER_SECONDS", HANG_SECONDS)
         monkeypatch.setattr(engines, "_engine", None)
         monkeypatch.setenv("DOCKER_HOST", made.address)
         yield made
         engines.forget()
-        # The SDK loses a socket where the daemon does not answer.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)
-            gc.collect()
+        # A socket that was lost is told of here, and not in another test.
+        gc.collect()
 
 
 STEPS = ("/info", "/images/", "/containers/create", "/attach", "/start")
 
 
-LOSES_SOCKETS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@LOSES_SOCKETS
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("how", ["refused", "hung"])
-def test_a_daemon_that_fails_at_a_step_is_told_in_time(proxy, how, step, eventually):
+def test_a_daemon_that_fails_at_a_step_is_told_in_time(proxy, how, step, eventually, monkeypatch):
     async def main():
         assert await is_served_again()
         getattr(proxy, how).add(step)
-        async with asyncio.timeout(30):
-            with pytest.raises(SandboxError):
-                await open_sandbox(spec)
+        with monkeypatch.context() as patch:
+            if how == "hung":
+                patch.setattr(docker_engine, "_ANSWER_SECONDS", HANG_SECONDS)
+                engines.forget()
+            async with asyncio.timeout(30):
+                with pytest.raises(SandboxError):
+                    await open_sandbox(spec)
         getattr(proxy, how).clear()
+        # A loaded machine takes longer than the limit that is to be hit.
+        engines.forget()
+        proxy.cut()
         assert await is_served_again()
 
     # A kind of its own each time, of which none waits ready.
@@ -173,7 +172,6 @@ def never_started():
     ]
 
 
-@LOSES_SOCKETS
 def test_a_daemon_that_is_lost_ends_its_sandboxes_and_is_used_again_when_it_is_back(proxy):
     async def main():
         sandbox = await open_sandbox(SPEC)
@@ -190,7 +188,6 @@ def test_a_daemon_that_is_lost_ends_its_sandboxes_and_is_used_again_when_it_is_b
     run_sync(main())
 
 
-@LOSES_SOCKETS
 def test_frames_that_are_cut_in_the_middle_are_a_death(proxy):
     async def main():
         async with await open_sandbox(SPEC) as sandbox:
