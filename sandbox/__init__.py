@@ -1,7 +1,7 @@
 """Sandboxes: what they are, how to open one, and what this machine allows."""
 
 from execgym.sandbox.backend import image_fingerprint, open_sandbox
-from execgym.sandbox.base import CommandResult, Process, Sandbox, SandboxStats
+from execgym.sandbox.base import MAX_SNAPSHOT_BYTES, CommandResult, Process, Sandbox, SandboxStats
 from execgym.sandbox.doctor import Capacity, Finding, Report, diagnose
 from execgym.sandbox.errors import (
     CommandError,
@@ -13,6 +13,7 @@ from execgym.sandbox.errors import (
     SandboxFileError,
     SandboxStartError,
     SandboxUnavailableError,
+    SnapshotError,
     TemplateError,
 )
 from execgym.sandbox.event_loop import run_sync, shared_loop
@@ -20,6 +21,7 @@ from execgym.sandbox.spec import Limits, SandboxSpec, Template
 from execgym.sandbox.zygotes import close_zygotes
 
 __all__ = [
+    "MAX_SNAPSHOT_BYTES",
     "Capacity",
     "CommandError",
     "CommandFailedError",
@@ -38,6 +40,7 @@ __all__ = [
     "SandboxStartError",
     "SandboxStats",
     "SandboxUnavailableError",
+    "SnapshotError",
     "Template",
     "TemplateError",
     "close_zygotes",

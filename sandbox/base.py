@@ -15,6 +15,9 @@ from typing import Protocol, Self
 from execgym.sandbox.errors import CommandFailedError, LimitExceededError
 from execgym.sandbox.spec import Limits, SandboxSpec
 
+MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024
+"""What one snapshot has at most: the bytes of its files, and about 22 and its name for each."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
@@ -183,6 +186,34 @@ class Sandbox(Protocol):
 
     async def freeze(self) -> None:
         """Kill every process in the sandbox but PID 1. Files can still be read."""
+        ...
+
+    async def snapshot(self, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> bytes:
+        """Return what is in `/workspace`, to be restored in this sandbox or in others.
+
+        It holds regular files, folders and links, with their permission bits and times of change.
+        Hard links become files of their own. FIFOs, sockets and what a program has in memory or
+        outside `/workspace` are no part of it. A started program is stopped for that moment.
+
+        Args:
+            max_bytes: Size that it may have, at most `MAX_SNAPSHOT_BYTES`.
+
+        Raises:
+            SnapshotError: It would be larger, or folders lie more than 256 deep.
+            ValueError: `max_bytes` is not allowed.
+        """
+        ...
+
+    async def restore(self, snapshot: bytes) -> None:
+        """Make `/workspace` hold what a snapshot does, and nothing else, ending every process.
+
+        A snapshot that is none leaves everything as it was; one that does not fit into this
+        sandbox leaves `/workspace` empty.
+
+        Raises:
+            SnapshotError: The bytes are no snapshot, or do not fit.
+            RuntimeError: A started program still runs.
+        """
         ...
 
     async def stats(self) -> SandboxStats:

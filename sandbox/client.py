@@ -12,14 +12,15 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from execgym.sandbox import wire
-from execgym.sandbox.base import CommandResult, SandboxStats
+from execgym.sandbox import archive, wire
+from execgym.sandbox.base import MAX_SNAPSHOT_BYTES, CommandResult, SandboxStats
 from execgym.sandbox.errors import (
     ProtocolViolationError,
     SandboxDiedError,
     SandboxError,
     SandboxFileError,
     SandboxStartError,
+    SnapshotError,
     TemplateError,
 )
 from execgym.sandbox.spec import Limits, SandboxSpec
@@ -235,7 +236,7 @@ class Connection(asyncio.Protocol):
                 "a sandbox answers one call at a time: await the one under way first"
             )
         running = self._program is not None and self._program.result is None
-        if running and kind in (wire.RUN, wire.START):
+        if running and kind in (wire.RUN, wire.START, wire.RESTORE):
             raise RuntimeError(
                 "a started program still runs in this sandbox: wait for it or kill it"
             )
@@ -501,6 +502,40 @@ class NamespaceSandbox:
         """Kill every process in the sandbox but PID 1. Files can still be read."""
         await self._ask(wire.FREEZE)
 
+    async def snapshot(self, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> bytes:
+        """Return what is in `/workspace`, to be restored in this sandbox or in others."""
+        if type(max_bytes) is not int or not 0 < max_bytes <= MAX_SNAPSHOT_BYTES:
+            raise ValueError(
+                f"max_bytes must be a whole number from 1 to {MAX_SNAPSHOT_BYTES}, not "
+                f"{max_bytes!r}"
+            )
+        head = {"max_bytes": max_bytes}
+        frame = await self._request(
+            wire.SNAPSHOT, head, b"", _DONE_OR_REFUSED, largest_body=max_bytes
+        )
+        if frame.kind == wire.REFUSED:
+            raise SnapshotError(f"no snapshot was made: {_reason(frame)}")
+        return _checked(self._connection, _read_snapshot, frame)
+
+    async def restore(self, snapshot: bytes) -> None:
+        """Make `/workspace` hold what a snapshot does, and nothing else, ending every process."""
+        try:
+            archive.check(snapshot)
+        except archive.ArchiveError as error:
+            raise SnapshotError(
+                f"these {len(snapshot)} bytes are no snapshot ({error}): restore what `snapshot` "
+                "has returned"
+            ) from None
+        if len(snapshot) > MAX_SNAPSHOT_BYTES:
+            raise SnapshotError(
+                f"a snapshot has at most {MAX_SNAPSHOT_BYTES} bytes, not {len(snapshot)}"
+            )
+        frame = await self._request(wire.RESTORE, {}, snapshot, _DONE_OR_REFUSED)
+        if frame.kind == wire.REFUSED:
+            raise SnapshotError(
+                f"the snapshot could not be restored, and /workspace is empty: {_reason(frame)}"
+            )
+
     async def stats(self) -> SandboxStats:
         """Return what the sandbox uses now."""
         return _checked(self._connection, _read_stats, await self._ask(wire.STATS))
@@ -627,6 +662,14 @@ def _read_names(frame: wire.Frame) -> tuple[str, ...]:
     if any(part in ("", ".", "..") for name in names for part in name.split("/")):
         raise wire.FrameError("a listed path leaves the workspace")
     return tuple(sorted(names))
+
+
+def _read_snapshot(frame: wire.Frame) -> bytes:
+    try:
+        archive.check(frame.body)
+    except archive.ArchiveError as error:
+        raise wire.FrameError(f"the snapshot is none: {error}") from error
+    return frame.body
 
 
 def _read_stats(frame: wire.Frame) -> SandboxStats:

@@ -47,3 +47,7 @@ class LimitExceededError(CommandError):
 
 class SandboxFileError(Exception):
     """A file operation inside the sandbox was refused: missing, too large, not a regular file."""
+
+
+class SnapshotError(SandboxFileError):
+    """A snapshot was refused: too large, too deep, too much to be unpacked, or none at all."""

@@ -28,7 +28,7 @@ import traceback
 import types
 from typing import Any, NamedTuple, NoReturn
 
-from execgym.sandbox import cgroup, kernel, link, wire
+from execgym.sandbox import archive, cgroup, kernel, link, wire
 
 WORKSPACE = "/workspace"
 WRITABLE = (WORKSPACE, "/tmp", "/dev/shm")
@@ -40,6 +40,7 @@ _POLL_MS = 100
 # Where the kernel has no descriptors of processes, as gVisor's.
 _POLL_WITHOUT_PIDFD_MS = 3
 _CHECK_SECONDS = 0.05
+_STOP_SECONDS = 1.0
 _PIPE_CHUNK = 64 * 1024
 _HIGH_WATER = 1024 * 1024
 # The host's messages are held until the program takes them; a kill comes behind them.
@@ -427,6 +428,8 @@ class Guest:
             except OSError as error:
                 reason = error.strerror or str(error)
                 self.send(wire.REFUSED, number, {"reason": reason})
+            except archive.ArchiveError as error:
+                self.send(wire.REFUSED, number, {"reason": str(error)})
             else:
                 self.send(wire.DONE, number, head, body)
 
@@ -492,7 +495,7 @@ class Guest:
                     program.incoming += struct.pack(">I", len(frame.body)) + frame.body
             elif frame.kind == wire.KILL:
                 program.stopped = program.stopped or frame.number == program.number
-            elif frame.kind in (wire.RUN, wire.START):
+            elif frame.kind in (wire.RUN, wire.START, wire.RESTORE):
                 reason = "a program is running: wait for it or kill it first"
                 self.send(wire.REFUSED, frame.number, {"reason": reason})
             else:
@@ -953,6 +956,53 @@ def _freeze(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]
             return {}, b""
 
 
+def _snapshot(head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
+    stopped = _stop_all()
+    try:
+        return {}, archive.pack(WORKSPACE, head["max_bytes"])
+    finally:
+        for process in _live_processes():
+            if process not in stopped:
+                try:
+                    os.kill(int(process), signal.SIGCONT)
+                except ProcessLookupError:
+                    pass
+
+
+def _stop_all() -> set[str]:
+    """Stop every process, so that none writes while what it writes is read.
+
+    Returns:
+        Those that were stopped before, and are to stay so.
+    """
+    stopped = {process for process in _live_processes() if _state(process) in b"Tt"}
+    try:
+        os.kill(-1, signal.SIGSTOP)
+    except ProcessLookupError:
+        return stopped
+    deadline = time.monotonic() + _STOP_SECONDS
+    while any(_state(process) not in b"TtZX" for process in _live_processes()):
+        if time.monotonic() >= deadline:
+            break  # One that waits in the kernel for so long does not write, either.
+        time.sleep(0.0005)
+    return stopped
+
+
+def _state(process: str) -> bytes:
+    try:
+        with open("/proc/%s/stat" % process, "rb") as file:
+            text = file.read(2048)
+    except OSError:
+        return b"X"
+    return text[text.rindex(b")") + 2 :][:1]
+
+
+def _restore(_head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    _freeze({}, b"")
+    archive.unpack(WORKSPACE, body)
+    return {}, b""
+
+
 def _stats(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
     # One file system, or each folder has its own.
     used = {os.stat(folder).st_dev: os.statvfs(folder) for folder in WRITABLE}.values()
@@ -973,6 +1023,8 @@ _FILE_REQUESTS = {
     wire.LIST: _list,
     wire.FREEZE: _freeze,
     wire.STATS: _stats,
+    wire.SNAPSHOT: _snapshot,
+    wire.RESTORE: _restore,
 }
 
 

@@ -12,12 +12,12 @@ from execgym.sandbox.spec import Template
 
 STAGE_SOURCES = (
     *("kernel", "cgroup", "seccomp", "wire", "link", "image_layout"),
-    *("guest", "preload", "zygote"),
+    *("archive", "guest", "preload", "zygote"),
 )
 """The modules of this package that run there, each after those that it imports."""
 LONE_STAGE_SOURCES = (
     *("kernel", "cgroup", "seccomp", "wire", "link"),
-    *("guest", "preload", "lone_guest"),
+    *("archive", "guest", "preload", "lone_guest"),
 )
 """Likewise those that run in a container of a sandbox's own."""
 

@@ -36,8 +36,10 @@ FREEZE = 14
 STATS = 15
 DONE = 16
 REFUSED = 17
+SNAPSHOT = 18
+RESTORE = 19
 
-KINDS = frozenset(range(READY, REFUSED + 1))
+KINDS = frozenset(range(READY, RESTORE + 1))
 
 
 class FrameError(Exception):

@@ -20,7 +20,15 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from execgym.sandbox.base import Sandbox
-from execgym.sandbox.conformance import channel, commands, files, life, limits, python
+from execgym.sandbox.conformance import (
+    channel,
+    commands,
+    files,
+    life,
+    limits,
+    python,
+    snapshots,
+)
 from execgym.sandbox.conformance.suite import (
     Case,
     ConformanceError,
@@ -41,6 +49,7 @@ CASES: tuple[Case, ...] = tuple(
         commands.GROUP,
         channel.GROUP,
         files.GROUP,
+        snapshots.GROUP,
         limits.GROUP,
         life.GROUP,
     )

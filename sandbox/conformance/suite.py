@@ -118,8 +118,8 @@ class Case:
     """One rule of the contract and the check of it.
 
     Attributes:
-        group: What it is about: `"python"`, `"commands"`, `"channel"`, `"files"`, `"limits"`,
-            `"life"`.
+        group: What it is about: `"python"`, `"commands"`, `"channel"`, `"files"`,
+            `"snapshots"`, `"limits"`, `"life"`.
         name: The rule's name, a Python identifier.
         rule: The rule in a sentence.
         run: Checks it; raises where the backend breaks the rule.

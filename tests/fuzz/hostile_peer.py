@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import socket
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from execgym.sandbox import (
     SandboxError,
     SandboxFileError,
     SandboxSpec,
+    archive,
     wire,
 )
 from execgym.sandbox.client import NamespaceSandbox
@@ -33,6 +35,7 @@ RESULT = {
     "peak_memory_bytes": 0,
 }
 STATS = {"processes": 1, "memory_bytes": 1, "workspace_bytes": 1, "workspace_inodes": 1}
+EMPTY_SNAPSHOT = archive.MAGIC + struct.pack(">BHHqQ", archive.END, 0, 0, 0, 0)
 HEADS: tuple[dict[str, Any], ...] = ({}, RESULT, STATS, {"reason": "no"}, {"limit": [], "a": None})
 TYPED = (SandboxError, SandboxFileError)
 # What arrives is read 256 KiB at a time, on top of one frame that was admitted.
@@ -50,6 +53,8 @@ CALLS: dict[str, Callable[[NamespaceSandbox], Any]] = {
     "list": lambda sandbox: sandbox.list_files(),
     "freeze": lambda sandbox: sandbox.freeze(),
     "stats": lambda sandbox: sandbox.stats(),
+    "snapshot": lambda sandbox: sandbox.snapshot(max_bytes=1000),
+    "restore": lambda sandbox: sandbox.restore(EMPTY_SNAPSHOT),
 }
 OF_A_PROGRAM: dict[str, Callable[[Any], Any]] = {
     "send": lambda process: process.send(b"text"),

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from hostile_peer import HEADS, NAMES, READY, RESULT, STATS, Exchange, play
+from hostile_peer import EMPTY_SNAPSHOT, HEADS, NAMES, READY, RESULT, STATS, Exchange, play
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +18,8 @@ ANSWERS = {
     "list": (wire.DONE, {}, b"a\0b/c"),
     "freeze": (wire.DONE, {}, b""),
     "stats": (wire.DONE, STATS, b""),
+    "snapshot": (wire.DONE, {}, EMPTY_SNAPSHOT),
+    "restore": (wire.DONE, {}, b""),
     "send": (wire.FROM_PROGRAM, {}, b"message"),
     "receive": (wire.FROM_PROGRAM, {}, b"message"),
     "wait": (wire.RESULT, RESULT, b"ok"),
@@ -100,7 +102,7 @@ def test_any_greeting_is_a_sandbox_or_a_typed_error(greeting):
 def test_the_right_answers_are_results(name):
     number = 1 if name in ("receive", "wait") else 2
     first = Exchange("start", (encoded(wire.STARTED, 1, {}, b""),))
-    if name in ("run", "command", "start"):
+    if name in ("run", "command", "start", "restore"):
         first = Exchange("freeze", (encoded(wire.DONE, 1, {}, b""),))
     kind, head, body = ANSWERS[name]
     last = Exchange(name, tuple(cut(encoded(kind, number, head, body), 7)))

@@ -15,6 +15,7 @@ from execgym.sandbox import (
     SandboxFileError,
     SandboxSpec,
     SandboxStartError,
+    archive,
     wire,
 )
 from execgym.sandbox.client import NamespaceSandbox
@@ -443,6 +444,26 @@ def test_a_program_that_never_ends_is_given_up(monkeypatch):
         assert await guest.is_cut_off()
 
     play(scene)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"no snapshot",
+        archive.MAGIC,
+        archive.MAGIC + struct.pack(">BHHqQ", archive.FILE, 2, 0, 0, 0) + b"..",
+        archive.MAGIC + bytes(1000),
+    ],
+)
+def test_a_snapshot_that_is_none_ends_the_sandbox(body):
+    violates(lambda sandbox: sandbox.snapshot(), frame(wire.DONE, 1, {}, body))
+
+
+def test_a_snapshot_beyond_its_bound_ends_the_sandbox():
+    data = archive.MAGIC + struct.pack(">BHHqQ", archive.END, 0, 0, 0, 0)
+    size = len(data) - 1
+    violates(lambda sandbox: sandbox.snapshot(max_bytes=size), frame(wire.DONE, 1, {}, data))
 
 
 def test_one_lying_guest_does_not_touch_another():
