@@ -14,7 +14,7 @@ from execgym.sandbox import Template, client, namespace, run_sync, zygotes
 DEADLINE_SECONDS = 20.0
 # Long enough for the honest answers of a loaded machine.
 SHORT_SECONDS = 0.6
-START_SECONDS = 1.0
+START_SECONDS = 3.0
 
 
 @pytest.fixture
