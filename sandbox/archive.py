@@ -246,27 +246,27 @@ def unpack(folder: str, data: bytes) -> None:
         ArchiveError: The bytes are no archive.
         OSError: Something cannot be written.
     """
-    check(data)
+    checked = list(entries(data))
     root = _open_root(folder)
     try:
         os.fchmod(root, 0o755)
         fixed = _mounted_below(folder)
-        _clear(root, root, b"", fixed)
+        _clear(root, b"", fixed)
         try:
-            _unpack_entries(root, data)
+            _unpack_entries(root, checked, data)
         except OSError:
-            _clear(root, root, b"", fixed)
+            _clear(root, b"", fixed)
             raise
     finally:
         os.close(root)
 
 
-def _unpack_entries(root: int, data: bytes) -> None:
+def _unpack_entries(root: int, checked: List[Entry], data: bytes) -> None:
     view = memoryview(data)
     # Each folder with the mode and the time that it gets once it is full.
     opened: List[Tuple[int, int, int]] = [(os.dup(root), 0o755, os.fstat(root).st_mtime_ns)]
     try:
-        for kind, name, mode, mtime_ns, start, size in entries(data):
+        for kind, name, mode, mtime_ns, start, size in checked:
             folder = opened[-1][0]
             if kind == END:
                 fd, mode, mtime_ns = opened.pop()
@@ -319,13 +319,13 @@ def _mounted_below(folder: str) -> Set[bytes]:
     return paths
 
 
-def _clear(root: int, folder: int, path: bytes, fixed: Set[bytes]) -> None:
+def _clear(folder: int, path: bytes, fixed: Set[bytes]) -> None:
     """Remove what is in a folder but for what is mounted there and the folders on the way to it.
 
     A tree may be deeper than any path is long, or than there are descriptors: what a folder holds
     is moved up before the folder goes, so there is never more than one level to look into.
     """
-    device = os.fstat(root).st_dev
+    device = os.fstat(folder).st_dev
     spare = 0
     while True:
         left = False
@@ -337,7 +337,7 @@ def _clear(root: int, folder: int, path: bytes, fixed: Set[bytes]) -> None:
                     os.chmod(name, found.st_mode & _PERMISSIONS | _OWNER, dir_fd=folder)
                     inner = os.open(name, _IN_FOLDER, dir_fd=folder)
                     try:
-                        _clear(root, inner, inner_path, fixed)
+                        _clear(inner, inner_path, fixed)
                     finally:
                         os.close(inner)
             elif stat.S_ISDIR(found.st_mode):
@@ -361,12 +361,11 @@ def _flatten(folder: int, name: bytes, spare: int) -> int:
                 continue
             # To move a folder elsewhere, its own entry for the one above has to be written.
             os.chmod(each, _OWNER, dir_fd=inner)
-            moved = False
-            while not moved:
+            while True:
                 spare += 1
                 try:
                     os.rename(each, b"execgym-%d" % spare, src_dir_fd=inner, dst_dir_fd=folder)
-                    moved = True
+                    break
                 except OSError as error:
                     if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
                         raise

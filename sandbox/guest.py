@@ -610,18 +610,25 @@ def _usage_of_live() -> tuple[float, int]:
     ticks = pages = 0
     for name in _live_processes():
         try:
-            fd = os.open("/proc/%s/stat" % name, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                text = os.read(fd, 2048)
-            finally:
-                os.close(fd)
+            fields = _stat_fields(name)
         except OSError:
             continue
-        # The name, in brackets, may hold anything. See proc(5) for the places of the rest.
-        fields = text[text.rindex(b")") + 2 :].split()
         ticks += sum(int(field) for field in fields[11:15])
         pages += int(fields[21])
     return ticks / _TICKS, pages * _PAGE_BYTES
+
+
+def _stat_fields(process: str) -> list[bytes]:
+    """Return what the kernel says of a process after its name, which may hold anything.
+
+    See proc(5) for the places, of which the first, the state, is the third there.
+    """
+    fd = os.open("/proc/%s/stat" % process, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        text = os.read(fd, 2048)
+    finally:
+        os.close(fd)
+    return text[text.rindex(b")") + 2 :].split()
 
 
 def _proportional_bytes() -> int:
@@ -990,11 +997,9 @@ def _stop_all() -> set[str]:
 
 def _state(process: str) -> bytes:
     try:
-        with open("/proc/%s/stat" % process, "rb") as file:
-            text = file.read(2048)
+        return _stat_fields(process)[0]
     except OSError:
         return b"X"
-    return text[text.rindex(b")") + 2 :][:1]
 
 
 def _restore(_head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:

@@ -9,17 +9,13 @@ from execgym.sandbox.conformance.suite import (
     expect,
     expect_equal,
     expect_raises,
+    run_ok,
 )
 from execgym.sandbox.errors import SandboxFileError
 
 GROUP = Group("files")
 
 _MIB = 1024 * 1024
-
-
-async def _run(sandbox: Sandbox, code: str) -> None:
-    result = await sandbox.run_python(code)
-    expect(result.ok, f"the program that prepares the case failed: {result.stderr!r}")
 
 
 async def _expect_refused(sandbox: Sandbox, path: str) -> None:
@@ -43,7 +39,9 @@ async def programs_see_them(sandboxes: Sandboxes) -> None:
     """A program sees a written file and may change it."""
     async with sandboxes.shared() as sandbox:
         await sandbox.write_file("seen", b"one")
-        await _run(sandbox, "assert open('seen').read() == 'one'\nopen('seen', 'a').write(' two')")
+        await run_ok(
+            sandbox, "assert open('seen').read() == 'one'\nopen('seen', 'a').write(' two')"
+        )
         expect_equal(await sandbox.read_file("seen"), b"one two", "the file")
 
 
@@ -75,7 +73,7 @@ async def odd_names(sandboxes: Sandboxes) -> None:
 async def names_that_are_no_text(sandboxes: Sandboxes) -> None:
     """Names that are no UTF-8 are listed, and can be told apart."""
     async with sandboxes.fresh() as sandbox:
-        await _run(sandbox, r"for name in (b'\xff', b'\xfe.txt', b'a'): open(name, 'w').close()")
+        await run_ok(sandbox, r"for name in (b'\xff', b'\xfe.txt', b'a'): open(name, 'w').close()")
         expect_equal(await sandbox.list_files(), ("a", "\udcfe.txt", "\udcff"), "the list")
 
 
@@ -119,7 +117,7 @@ async def links(sandboxes: Sandboxes) -> None:
         await sandbox.write_file("real/file", b"untouched")
         targets = ("/etc/passwd", "real/file", "/proc/1/environ", "/proc/self/mem", "loop-4", "/x")
         folders = ("/etc", "/", "real", "/proc/self/root/workspace/real", "..")
-        await _run(
+        await run_ok(
             sandbox,
             "import os\n"
             f"for n, target in enumerate({targets}): os.symlink(target, f'loop-{{n}}')\n"
@@ -138,7 +136,7 @@ async def links(sandboxes: Sandboxes) -> None:
 async def special_files(sandboxes: Sandboxes) -> None:
     """FIFOs and sockets are refused at once and are not listed."""
     async with sandboxes.fresh() as sandbox:
-        await _run(
+        await run_ok(
             sandbox,
             "import os, socket\nos.mkfifo('fifo')\nsocket.socket(socket.AF_UNIX).bind('socket')",
         )
@@ -179,7 +177,7 @@ async def bound_of_reading(sandboxes: Sandboxes) -> None:
         expect_equal(await sandbox.read_file("five", max_bytes=5), b"12345", "the file")
         with expect_raises(SandboxFileError, "reading 5 bytes where 4 are asked for", "4 bytes"):
             await sandbox.read_file("five", max_bytes=4)
-        await _run(sandbox, "open('sparse', 'wb').truncate(2**40)")
+        await run_ok(sandbox, "open('sparse', 'wb').truncate(2**40)")
         with expect_raises(SandboxFileError, "reading a sparse terabyte"):
             await sandbox.read_file("sparse")
         for bound in (-1, 2**40):
@@ -217,10 +215,10 @@ async def full_workspace(sandboxes: Sandboxes) -> None:
 async def permissions(sandboxes: Sandboxes) -> None:
     """Files and folders that a program has closed are told and do no harm."""
     async with sandboxes.fresh() as sandbox:
-        await _run(sandbox, "import os\nopen('x', 'w').close()\nos.chmod('x', 0)")
+        await run_ok(sandbox, "import os\nopen('x', 'w').close()\nos.chmod('x', 0)")
         with expect_raises(SandboxFileError, "reading a closed file", "Permission denied"):
             await sandbox.read_file("x")
-        await _run(sandbox, "import os\nos.chmod('/workspace', 0)")
+        await run_ok(sandbox, "import os\nos.chmod('/workspace', 0)")
         with expect_raises(SandboxFileError, "reading in a closed workspace"):
             await sandbox.read_file("x")
         expect_equal(await sandbox.list_files(), (), "the list of a closed workspace")
@@ -238,10 +236,10 @@ for _ in range({}):
 open('leaf', 'w').close()
 """
     async with sandboxes.fresh() as sandbox:
-        await _run(sandbox, code.format(1500))
+        await run_ok(sandbox, code.format(1500))
         expect_equal(await sandbox.list_files(), ("d/" * 1500 + "leaf",), "the list")
     async with sandboxes.fresh() as sandbox:
-        await _run(sandbox, code.format(5000))
+        await run_ok(sandbox, code.format(5000))
         await sandbox.write_file("top", b"x")
         expect("top" in await sandbox.list_files(), "a file at the top is not listed")
 
@@ -250,7 +248,7 @@ open('leaf', 'w').close()
 async def many_files(sandboxes: Sandboxes) -> None:
     """More files than can be listed are a file error, and each can still be read."""
     async with sandboxes.fresh(workspace_inodes=20_000) as sandbox:
-        await _run(sandbox, "for n in range(10_000): open(str(n), 'w').close()")
+        await run_ok(sandbox, "for n in range(10_000): open(str(n), 'w').close()")
         with expect_raises(SandboxFileError, "listing 10,000 files"):
             await sandbox.list_files()
         expect_equal(await sandbox.read_file("77"), b"", "a file")
@@ -261,7 +259,7 @@ async def hard_links(sandboxes: Sandboxes) -> None:
     """Hard links and renamed files are files; what lies outside is not listed."""
     async with sandboxes.fresh() as sandbox:
         await sandbox.write_file("a", b"x")
-        await _run(
+        await run_ok(
             sandbox,
             "import os\nos.link('a', 'b')\nos.rename('a', 'c')\n"
             "for path in ('/tmp/t', '/dev/shm/s'): open(path, 'w').close()",
@@ -273,7 +271,7 @@ async def hard_links(sandboxes: Sandboxes) -> None:
 async def broken_workspace(sandboxes: Sandboxes) -> None:
     """A program that takes its workspace apart harms itself only."""
     async with sandboxes.fresh() as sandbox:
-        await _run(
+        await run_ok(
             sandbox,
             "import os, shutil\n"
             "for path in ('/tmp', '/dev/shm'):\n"

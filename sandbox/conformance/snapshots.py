@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
-from execgym.sandbox.base import MAX_SNAPSHOT_BYTES, Sandbox
+from execgym.sandbox.base import MAX_SNAPSHOT_BYTES
 from execgym.sandbox.conformance.suite import (
     Group,
     Sandboxes,
     expect,
     expect_equal,
     expect_raises,
+    run_ok,
 )
 from execgym.sandbox.errors import SnapshotError
 
@@ -57,24 +58,18 @@ describe(b'.')
 """
 
 
-async def _run(sandbox: Sandbox, code: str) -> bytes:
-    result = await sandbox.run_python(code)
-    expect(result.ok, f"a program of the case failed: {result.stderr!r}")
-    return result.stdout
-
-
 @GROUP.case
 async def whole_trees(sandboxes: Sandboxes) -> None:
     """A tree comes back in another sandbox: contents, names, modes, times, links, empty folders."""
     async with sandboxes.fresh() as sandbox:
-        await _run(sandbox, _MAKE_A_TREE)
-        before = await _run(sandbox, _DESCRIBE)
+        await run_ok(sandbox, _MAKE_A_TREE)
+        before = await run_ok(sandbox, _DESCRIBE)
         snapshot = await sandbox.snapshot()
-        expect_equal(await _run(sandbox, _DESCRIBE), before, "the tree after its snapshot")
+        expect_equal(await run_ok(sandbox, _DESCRIBE), before, "the tree after its snapshot")
     for _ in range(2):
         async with sandboxes.fresh() as sandbox:
             await sandbox.restore(snapshot)
-            expect_equal(await _run(sandbox, _DESCRIBE), before, "the tree in another sandbox")
+            expect_equal(await run_ok(sandbox, _DESCRIBE), before, "the tree in another sandbox")
             result = await sandbox.run_command(["a/script"])
             expect_equal(result.stdout, b"it runs\n", "what its script says")
             expect_equal(await sandbox.snapshot(), snapshot, "the snapshot of what was restored")
@@ -89,12 +84,12 @@ async def going_back(sandboxes: Sandboxes) -> None:
         snapshot = await sandbox.snapshot()
         await sandbox.write_file("kept/file", b"second, and longer")
         await sandbox.write_file("later/file", b"x")
-        await _run(sandbox, "import os\nos.symlink('/', 'root')\nos.mkfifo('kept/fifo')")
+        await run_ok(sandbox, "import os\nos.symlink('/', 'root')\nos.mkfifo('kept/fifo')")
         await sandbox.restore(snapshot)
         expect_equal(await sandbox.list_files(), ("kept/file",), "the list")
         expect_equal(await sandbox.read_file("kept/file"), b"first", "the file")
         await sandbox.restore(empty)
-        expect_equal(await _run(sandbox, "import os\nprint(os.listdir())"), b"[]\n", "the folder")
+        expect_equal(await run_ok(sandbox, "import os\nprint(os.listdir())"), b"[]\n", "the folder")
 
 
 @GROUP.case
@@ -103,7 +98,7 @@ async def hostile_trees(sandboxes: Sandboxes) -> None:
     async with sandboxes.fresh() as sandbox:
         await sandbox.write_file("kept", b"kept")
         snapshot = await sandbox.snapshot()
-        await _run(
+        await run_ok(
             sandbox,
             "import os\n"
             "for n in range(3000):\n"
@@ -130,7 +125,7 @@ async def hostile_trees(sandboxes: Sandboxes) -> None:
             await sandbox.snapshot()
         await sandbox.restore(snapshot)
         expect_equal(
-            await _run(sandbox, "import os\nprint(os.listdir(), os.listdir('/tmp'))"),
+            await run_ok(sandbox, "import os\nprint(os.listdir(), os.listdir('/tmp'))"),
             b"['kept'] ['outside']\n",
             "what is left",
         )
@@ -140,7 +135,7 @@ async def hostile_trees(sandboxes: Sandboxes) -> None:
 async def what_belongs_to_programs(sandboxes: Sandboxes) -> None:
     """FIFOs and sockets are left out, and nothing waits for them."""
     async with sandboxes.fresh() as sandbox:
-        await _run(
+        await run_ok(
             sandbox,
             "import os, socket\n"
             "os.mkfifo('fifo')\n"
@@ -149,7 +144,7 @@ async def what_belongs_to_programs(sandboxes: Sandboxes) -> None:
         )
         await sandbox.restore(await sandbox.snapshot())
         expect_equal(
-            await _run(sandbox, "import os\nprint(os.listdir())"), b"['file']\n", "the folder"
+            await run_ok(sandbox, "import os\nprint(os.listdir())"), b"['file']\n", "the folder"
         )
 
 
@@ -164,7 +159,7 @@ async def bounds(sandboxes: Sandboxes) -> None:
         )
         with expect_raises(SnapshotError, "a snapshot beyond its bound", f"{len(whole) - 1} bytes"):
             await sandbox.snapshot(max_bytes=len(whole) - 1)
-        await _run(sandbox, "open('sparse', 'wb').truncate(2**40)")
+        await run_ok(sandbox, "open('sparse', 'wb').truncate(2**40)")
         with expect_raises(SnapshotError, "a snapshot of a sparse terabyte"):
             await sandbox.snapshot()
         for bound in (0, -1, MAX_SNAPSHOT_BYTES + 1):
@@ -177,7 +172,7 @@ async def bounds(sandboxes: Sandboxes) -> None:
 async def large_trees(sandboxes: Sandboxes) -> None:
     """Thirty megabytes in two thousand files come back."""
     async with sandboxes.fresh() as sandbox:
-        await _run(
+        await run_ok(
             sandbox,
             "import os\n"
             "for n in range(2000):\n"
@@ -196,7 +191,7 @@ async def too_large_to_restore(sandboxes: Sandboxes) -> None:
     async with sandboxes.fresh() as sandbox:
         await sandbox.write_file("large", os.urandom(2 * _MIB))
         large = await sandbox.snapshot()
-        await _run(sandbox, "for n in range(200): open('file-%d' % n, 'w').close()")
+        await run_ok(sandbox, "for n in range(200): open('file-%d' % n, 'w').close()")
         many = await sandbox.snapshot()
     async with sandboxes.fresh(workspace_bytes=_MIB, workspace_inodes=64) as sandbox:
         for snapshot in (large, many):

@@ -70,6 +70,17 @@ def expect_raises(
         raise ConformanceError(f"{what} must raise {names}, and raised nothing")
 
 
+async def run_ok(sandbox: Sandbox, code: str) -> bytes:
+    """Run a program that prepares or looks into a case, and return its standard output.
+
+    Raises:
+        ConformanceError: It failed.
+    """
+    result = await sandbox.run_python(code)
+    expect(result.ok, f"a program of the case failed: {result.stderr!r}")
+    return result.stdout
+
+
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
