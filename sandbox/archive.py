@@ -142,11 +142,13 @@ def pack(folder: str, max_bytes: int) -> bytes:
         ArchiveError: It would be larger than `max_bytes`, or its folders lie too deep.
         OSError: Something cannot be read.
     """
-    root = _open_root(folder)
+    mode = os.stat(folder).st_mode & _PERMISSIONS
+    root = _open_root(folder, mode)
     try:
         packed = bytearray(MAGIC)
         _pack_folder(root, packed, max_bytes, os.fstat(root).st_dev, 1)
     finally:
+        os.fchmod(root, mode)
         os.close(root)
     return bytes(packed)
 
@@ -218,12 +220,10 @@ def _append_contents(packed: bytearray, fd: int, size: int) -> None:
         size -= len(part)
 
 
-def _open_root(folder: str) -> int:
-    try:
-        return os.open(folder, _IN_FOLDER)
-    except PermissionError:
-        os.chmod(folder, _OWNER)
-        return os.open(folder, _IN_FOLDER)
+def _open_root(folder: str, mode: int) -> int:
+    if mode & _OWNER != _OWNER:
+        os.chmod(folder, mode | _OWNER)
+    return os.open(folder, _IN_FOLDER)
 
 
 def _open_own(folder: int, name: bytes, flags: int, mode: int, needed: int) -> int:
@@ -247,7 +247,7 @@ def unpack(folder: str, data: bytes) -> None:
         OSError: Something cannot be written.
     """
     checked = list(entries(data))
-    root = _open_root(folder)
+    root = _open_root(folder, os.stat(folder).st_mode & _PERMISSIONS)
     try:
         os.fchmod(root, 0o755)
         fixed = _mounted_below(folder)

@@ -187,3 +187,12 @@ def test_the_bound_is_on_the_whole_archive(tmp_path):
     assert len(archive.pack(str(tmp_path), size)) == size
     with pytest.raises(ArchiveError, match=f"larger than {size - 1} bytes"):
         archive.pack(str(tmp_path), size - 1)
+
+
+@pytest.mark.parametrize("mode", [0, 0o100, 0o400, 0o555])
+def test_packing_leaves_the_folder_as_closed_as_it_was(tmp_path, mode):
+    (tmp_path / "file").write_text("x")
+    tmp_path.chmod(mode)
+    assert b"file" in archive.pack(str(tmp_path), LARGE)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == mode
+    tmp_path.chmod(0o755)
