@@ -14,7 +14,8 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
-from execgym.envs.errors import InvalidOptionError, not_one_of
+from execgym.envs.episode_state import EpisodeState
+from execgym.envs.errors import InvalidOptionError, InvalidStateError, not_one_of
 from execgym.envs.spaces import Unicode, is_encodable
 from execgym.envs.task import Judge, Task, TaskSource
 from execgym.envs.tools import Tool, ToolCall, ToolCallError, parse_action, tools_of
@@ -28,8 +29,10 @@ from execgym.sandbox import (
     SandboxFileError,
     SandboxSpec,
     SandboxUnavailableError,
+    SnapshotError,
     Template,
     TemplateError,
+    check_snapshot,
     image_fingerprint,
     open_sandbox,
     run_sync,
@@ -174,8 +177,10 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self._turn = 0
         self._over = True
         self._seconds = 0.0
-        self._commands: list[CommandResult] = []
+        self._cpu_seconds = 0.0
+        self._peak_memory_bytes = 0
         self._transcript: list[tuple[str, str]] = []
+        self._restored: bytes | None = None
 
     # ---- what a domain supplies ---------------------------------------------------------------
 
@@ -223,8 +228,18 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             spec = dataclasses.replace(self._spec, limits=self._limits_of(self.task.limits))
             sandbox = await open_sandbox(spec)
             try:
-                for path, data in self.task.files.items():
-                    await sandbox.write_file(path, data)
+                if self._restored is not None:
+                    await sandbox.restore(self._restored)
+                else:
+                    for path, data in self.task.files.items():
+                        await sandbox.write_file(path, data)
+            except SnapshotError as error:
+                await sandbox.close()
+                raise InvalidStateError(
+                    f"the state's files do not fit into a sandbox ({error}): give limits more than "
+                    f"workspace_bytes={spec.limits.workspace_bytes} and "
+                    f"workspace_inodes={spec.limits.workspace_inodes}"
+                ) from error
             except SandboxFileError as error:
                 await sandbox.close()
                 raise InvalidOptionError(
@@ -238,6 +253,12 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             self._sandbox = sandbox
             self._image = sandbox.fingerprint
         return self._sandbox
+
+    async def _used_workspace(self) -> Sandbox | None:
+        """Return the episode's sandbox, or None where nothing has run in one."""
+        if self._sandbox is None and self._restored is None:
+            return None
+        return await self._workspace()
 
     # ---- the async core -----------------------------------------------------------------------
 
@@ -265,7 +286,9 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self._turn = 0
         self._over = False
         self._seconds = 0.0
-        self._commands = []
+        self._cpu_seconds = 0.0
+        self._peak_memory_bytes = 0
+        self._restored = None
         observation = task.prompt
         if self._instructions:
             observation = f"{observation}\n\n{self.instructions}"
@@ -295,6 +318,64 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             await self._close_sandbox()
             raise
 
+    async def asnapshot(self) -> EpisodeState:
+        """Return where the episode stands, to go on from there as often as one likes.
+
+        The episode goes on, too. Files are part of the state; what programs have in memory is
+        not, such as the variables of a session.
+
+        Raises:
+            ResetNeeded: There is no episode, or it is over.
+            SnapshotError: `/workspace` holds more than a snapshot may.
+            SandboxError: The sandbox failed; the episode will end without a verdict.
+        """
+        if self._task is None or self._over:
+            raise ResetNeeded("the episode is over: take the state of one that goes on")
+        workspace = self._restored
+        if self._sandbox is not None and not self.tools_are_read_only:
+            workspace = await self._sandbox.snapshot()
+        return EpisodeState(
+            domain=self.domain,
+            tasks=self._tasks,
+            task_id=self._task.id,
+            turn=self._turn,
+            seconds=self._seconds,
+            cpu_seconds=self._cpu_seconds,
+            peak_memory_bytes=self._peak_memory_bytes,
+            transcript=tuple(self._transcript),
+            workspace=workspace,
+        )
+
+    async def arestore(self, state: EpisodeState) -> tuple[str, dict[str, Any]]:
+        """Go on from where an episode stood, in place of the one under way.
+
+        Its sandbox is opened by the first tool that needs it. Wrappers know nothing of this: one
+        that counts steps goes on counting.
+
+        Args:
+            state: What `asnapshot` of this env returned, or of another of equal arguments.
+
+        Returns:
+            The observation that the model saw last, and its info.
+
+        Raises:
+            InvalidStateError: The state is of another env, or has no steps or time left here. The
+                episode under way goes on.
+            UnknownTaskError: This env has no such task.
+        """
+        task = self._task_of(state)
+        await self._close_sandbox()
+        self._task = task
+        self._image = ""
+        self._turn = state.turn
+        self._over = False
+        self._seconds = state.seconds
+        self._cpu_seconds = state.cpu_seconds
+        self._peak_memory_bytes = state.peak_memory_bytes
+        self._restored = state.workspace
+        self._transcript = list(state.transcript)
+        return state.observation, self._info()
+
     async def aclose(self) -> None:
         """Close the sandbox. Closing twice is fine."""
         self._over = True
@@ -312,6 +393,14 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
     def step(self, action: str) -> StepResult:
         """Run one message of the model; see `astep`."""
         return run_sync(self.astep(action))
+
+    def snapshot(self) -> EpisodeState:
+        """Return where the episode stands; see `asnapshot`."""
+        return run_sync(self.asnapshot())
+
+    def restore(self, state: EpisodeState) -> tuple[str, dict[str, Any]]:
+        """Go on from where an episode stood; see `arestore`."""
+        return run_sync(self.arestore(state))
 
     def close(self) -> None:
         """Close the sandbox. Closing twice is fine."""
@@ -396,8 +485,9 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         except SandboxError as error:
             return await self._end_without_verdict(call.name, error)
         if result.command is not None:
-            self._commands.append(result.command)
             self._seconds += result.command.wall_seconds
+            self._cpu_seconds += result.command.cpu_seconds
+            self._peak_memory_bytes = max(self._peak_memory_bytes, result.command.peak_memory_bytes)
         if result.artifacts is not None:
             return await self._judged(
                 result.observation, result.artifacts, tool=call.name, command=result.command
@@ -438,6 +528,34 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         split = self._checked_split(options.get("split", self._split))
         level = self._checked_level(options.get("level", self._level), split)
         return self.task_source.task(self.task_source.sample(self.np_random, split, level))
+
+    def _task_of(self, state: EpisodeState) -> Task:
+        """Return the task of a state that can go on in this env."""
+        if not isinstance(state, EpisodeState):
+            raise InvalidStateError(f"a state is what snapshot returns, not {state!r:.80}")
+        if (state.domain, state.tasks) != (self.domain, self._tasks):
+            raise InvalidStateError(
+                f"the state is of {state.domain} with tasks={state.tasks!r}, and this env of "
+                f"{self.domain} with tasks={self._tasks!r}: restore it in an env of the same kind"
+            )
+        if not 0 <= state.turn < self._max_turns:
+            raise InvalidStateError(
+                f"the state has made {state.turn} steps and this env's max_turns is "
+                f"{self._max_turns}: give make more"
+            )
+        if not 0 <= state.seconds < self._episode_seconds:
+            raise InvalidStateError(
+                f"the state's commands have run {state.seconds:.1f} s and this env's "
+                f"episode_seconds is {self._episode_seconds:g}: give make more"
+            )
+        if state.workspace is not None:
+            try:
+                check_snapshot(state.workspace)
+            except SnapshotError as error:
+                raise InvalidStateError(f"the state's workspace is none: {error}") from None
+        task = self.task_source.task(state.task_id)
+        state.check(task)
+        return task
 
     def _read(self, action: str) -> ToolCall:
         if len(action) > MAX_ACTION_LENGTH:
@@ -576,11 +694,9 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             info["verdict"] = verdict.as_info()
         if self._usage:
             info["usage"] = {
-                "cpu_seconds": sum(result.cpu_seconds for result in self._commands),
+                "cpu_seconds": self._cpu_seconds,
                 "wall_seconds": self._seconds,
-                "peak_memory_bytes": max(
-                    (result.peak_memory_bytes for result in self._commands), default=0
-                ),
+                "peak_memory_bytes": self._peak_memory_bytes,
             }
         return info
 

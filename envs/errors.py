@@ -14,6 +14,10 @@ class InvalidOptionError(EnvError, ValueError):
     """An argument of `make` or an entry of `reset`'s options is not allowed."""
 
 
+class InvalidStateError(EnvError, ValueError):
+    """A state cannot be restored in this env."""
+
+
 class UnknownTaskError(EnvError, LookupError):
     """No task has this id."""
 

@@ -1,7 +1,8 @@
 """Sandboxes: what they are, how to open one, and what this machine allows."""
 
-from execgym.sandbox.backend import image_fingerprint, open_sandbox
+from execgym.sandbox.backend import image_fingerprint, open_sandbox, open_sandboxes
 from execgym.sandbox.base import MAX_SNAPSHOT_BYTES, CommandResult, Process, Sandbox, SandboxStats
+from execgym.sandbox.client import check_snapshot
 from execgym.sandbox.doctor import Capacity, Finding, Report, diagnose
 from execgym.sandbox.errors import (
     CommandError,
@@ -43,10 +44,12 @@ __all__ = [
     "SnapshotError",
     "Template",
     "TemplateError",
+    "check_snapshot",
     "close_zygotes",
     "diagnose",
     "image_fingerprint",
     "open_sandbox",
+    "open_sandboxes",
     "run_sync",
     "shared_loop",
 ]

@@ -35,6 +35,10 @@ _MAX_TARGET_BYTES = 4095
 _PERMISSIONS = 0o777
 _OWNER = 0o700
 _LATEST = 2**63 - 1
+# A file of less is read at once, one of more when its bytes are sent.
+_LARGE_BYTES = 64 * 1024
+# Small enough to stay in a processor's cache between a read and a write.
+_PIECE_BYTES = 256 * 1024
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 _IN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -132,11 +136,88 @@ def check(data: bytes) -> None:
 # ---- packing ----------------------------------------------------------------------------------
 
 
-def pack(folder: str, max_bytes: int) -> bytes:
-    """Return the archive of a folder's contents.
+class Packed:
+    """An archive in the making, of which large files are read when it is their turn.
+
+    Args:
+        max_bytes: What it may have at most.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.size = 0
+        self._max_bytes = max_bytes
+        # What has been read, and the descriptors of large files with the bytes to take from them.
+        self._parts: List[bytearray | Tuple[int, int]] = [bytearray(MAGIC)]
+        self._add(len(MAGIC))
+
+    def append(self, kind: int, name: bytes, mode: int, changed: int, size: int) -> None:
+        """Add an entry, but not the bytes that it says it has.
+
+        Raises:
+            ArchiveError: There would be more than there may be.
+        """
+        self._add(_ENTRY.size + len(name) + size)
+        self._last += _ENTRY.pack(kind, len(name), mode, changed, size) + name
+
+    def append_bytes(self, data: bytes) -> None:
+        """Add the bytes of the last entry."""
+        self._last += data
+
+    def append_file(self, fd: int, size: int) -> None:
+        """Add a file as the bytes of the last entry. The descriptor stays the caller's."""
+        if size >= _LARGE_BYTES:
+            try:
+                self._parts.append((os.dup(fd), size))
+            except OSError as error:
+                if error.errno != errno.EMFILE:
+                    raise
+            else:
+                self._parts.append(bytearray())
+                return
+        for piece in _pieces(fd, size, memoryview(bytearray(min(size, _PIECE_BYTES)))):
+            self._last += piece
+
+    def pieces(self) -> Iterator[memoryview]:
+        """Yield the archive, piece by piece; each is good until the next is asked for.
+
+        Raises:
+            OSError: A large file cannot be read.
+        """
+        buffer = memoryview(bytearray(_PIECE_BYTES))
+        for part in self._parts:
+            if isinstance(part, bytearray):
+                yield memoryview(part)
+            else:
+                yield from _pieces(part[0], part[1], buffer)
+
+    def close(self) -> None:
+        """Close the large files."""
+        while self._parts:
+            part = self._parts.pop()
+            if not isinstance(part, bytearray):
+                os.close(part[0])
+
+    @property
+    def _last(self) -> bytearray:
+        part = self._parts[-1]
+        assert isinstance(part, bytearray)
+        return part
+
+    @_last.setter
+    def _last(self, part: bytearray) -> None:
+        self._parts[-1] = part
+
+    def _add(self, size: int) -> None:
+        self.size += size
+        if self.size > self._max_bytes:
+            raise ArchiveError("larger than %d bytes" % self._max_bytes)
+
+
+def pack(folder: str, max_bytes: int) -> Packed:
+    """Return the archive of a folder's contents, to be closed.
 
     What this user owns and has closed to itself is opened for a moment. What vanishes meanwhile is
-    left out.
+    left out. Nothing may write to the files until the archive has been read.
 
     Raises:
         ArchiveError: It would be larger than `max_bytes`, or its folders lie too deep.
@@ -144,47 +225,49 @@ def pack(folder: str, max_bytes: int) -> bytes:
     """
     mode = os.stat(folder).st_mode & _PERMISSIONS
     root = _open_root(folder, mode)
+    packed = Packed(max_bytes)
     try:
-        packed = bytearray(MAGIC)
-        _pack_folder(root, packed, max_bytes, os.fstat(root).st_dev, 1)
+        _pack_folder(root, packed, os.fstat(root).st_dev, 1)
+    except BaseException:
+        packed.close()
+        raise
     finally:
         os.fchmod(root, mode)
         os.close(root)
-    return bytes(packed)
+    return packed
 
 
-def _pack_folder(folder: int, packed: bytearray, max_bytes: int, device: int, depth: int) -> None:
+def _pack_folder(folder: int, packed: Packed, device: int, depth: int) -> None:
     for name in sorted(os.fsencode(name) for name in os.listdir(folder)):
         try:
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if found.st_dev == device:
-                _pack_one(folder, name, found, packed, max_bytes, depth)
+                _pack_one(folder, name, found, packed, depth)
         except FileNotFoundError:
             continue
-    _append(packed, max_bytes, END, b"", 0, 0, 0)
+    packed.append(END, b"", 0, 0, 0)
 
 
 def _pack_one(
     folder: int,
     name: bytes,
     found: os.stat_result,
-    packed: bytearray,
-    max_bytes: int,
+    packed: Packed,
     depth: int,
 ) -> None:
     mode = found.st_mode & _PERMISSIONS
     changed = max(-_LATEST, min(found.st_mtime_ns, _LATEST))
     if stat.S_ISLNK(found.st_mode):
         target = os.readlink(name, dir_fd=folder)
-        _append(packed, max_bytes, LINK, name, 0, changed, len(target))
-        packed += target
+        packed.append(LINK, name, 0, changed, len(target))
+        packed.append_bytes(target)
     elif stat.S_ISDIR(found.st_mode):
         if depth >= MAX_DEPTH:
             raise ArchiveError("its folders lie more than %d deep" % MAX_DEPTH)
         inner = _open_own(folder, name, _IN_FOLDER, mode, stat.S_IRUSR | stat.S_IXUSR)
         try:
-            _append(packed, max_bytes, FOLDER, name, mode, changed, 0)
-            _pack_folder(inner, packed, max_bytes, found.st_dev, depth + 1)
+            packed.append(FOLDER, name, mode, changed, 0)
+            _pack_folder(inner, packed, found.st_dev, depth + 1)
         finally:
             os.fchmod(inner, mode)
             os.close(inner)
@@ -195,29 +278,24 @@ def _pack_one(
         try:
             os.fchmod(fd, mode)
             size = os.fstat(fd).st_size
-            _append(packed, max_bytes, FILE, name, mode, changed, size)
-            _append_contents(packed, fd, size)
+            packed.append(FILE, name, mode, changed, size)
+            packed.append_file(fd, size)
         finally:
             os.close(fd)
 
 
-def _append(
-    packed: bytearray, max_bytes: int, kind: int, name: bytes, mode: int, changed: int, size: int
-) -> None:
-    if len(packed) + _ENTRY.size + len(name) + size > max_bytes:
-        raise ArchiveError("larger than %d bytes" % max_bytes)
-    packed += _ENTRY.pack(kind, len(name), mode, changed, size)
-    packed += name
-
-
-def _append_contents(packed: bytearray, fd: int, size: int) -> None:
-    while size > 0:
-        part = os.read(fd, min(size, 1 << 20))
-        if not part:
+def _pieces(fd: int, size: int, buffer: memoryview) -> Iterator[memoryview]:
+    """Yield the first bytes of a file, each piece in the same memory."""
+    place = 0
+    while place < size:
+        piece = buffer[: size - place]
+        read = os.preadv(fd, [piece], place)
+        if not read:
             # Somebody has cut it since: what was there reads as zeros.
-            part = bytes(size)
-        packed += part
-        size -= len(part)
+            read = len(piece)
+            piece[:] = bytes(read)
+        place += read
+        yield piece[:read]
 
 
 def _open_root(folder: str, mode: int) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 
 from execgym.sandbox.base import Sandbox
+from execgym.sandbox.client import check_snapshot
 from execgym.sandbox.errors import SandboxUnavailableError
 from execgym.sandbox.fingerprint import template_fingerprint
 from execgym.sandbox.namespace import open_namespace_sandbox
@@ -13,6 +15,9 @@ from execgym.sandbox.spec import SandboxSpec
 
 AUTO = ("namespace", "docker")
 """What `"auto"` tries, in this order."""
+
+# More would only wait for one another.
+_COMING_AT_ONCE = 16
 
 
 @dataclasses.dataclass
@@ -51,6 +56,47 @@ async def open_sandbox(spec: SandboxSpec) -> Sandbox:
             _choice.backend = backend
             return sandbox
     raise SandboxUnavailableError("no backend can run here.\n" + "\n".join(reasons))
+
+
+async def open_sandboxes(
+    spec: SandboxSpec, count: int, *, snapshot: bytes | None = None
+) -> tuple[Sandbox, ...]:
+    """Open equal sandboxes at once, for branches from one state: all of them or none.
+
+    Args:
+        spec: What each of them is.
+        count: How many.
+        snapshot: What each has in `/workspace`, as `Sandbox.snapshot` gave it, or None for
+            nothing.
+
+    Raises:
+        SnapshotError: The bytes are no snapshot, or do not fit.
+        ValueError: `count` is not allowed.
+        SandboxError: One of them did not come up; see `open_sandbox`.
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"count must be a whole number of at least 1, not {count!r}")
+    if snapshot is not None:
+        check_snapshot(snapshot)
+    async with contextlib.AsyncExitStack() as opened:
+        coming = asyncio.Semaphore(_COMING_AT_ONCE)
+
+        async def open_one() -> Sandbox:
+            async with coming:
+                sandbox = await open_sandbox(spec)
+                opened.push_async_exit(sandbox)
+                if snapshot is not None:
+                    await sandbox.restore(snapshot)
+                return sandbox
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(open_one()) for _ in range(count)]
+        except ExceptionGroup as errors:
+            # The first to fail cancelled the others.
+            raise errors.exceptions[0] from errors
+        opened.pop_all()
+        return tuple(task.result() for task in tasks)
 
 
 async def image_fingerprint(spec: SandboxSpec) -> str:

@@ -33,6 +33,7 @@ _START_SECONDS = 60.0
 _ANSWER_SECONDS = 60.0
 _GRACE_SECONDS = 30.0
 _MAX_HEAD_BYTES = 64 * 1024
+_PIECE_BYTES = 128 * 1024
 MAX_READ_BYTES = 32 * 1024 * 1024
 _MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _MAX_QUEUED_MESSAGES = 256
@@ -88,6 +89,8 @@ class Connection(asyncio.Protocol):
         self._news = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
+        # Held while the frame of a request is sent, piece by piece.
+        self._sending = asyncio.Lock()
 
     # ---- asyncio's side -----------------------------------------------------------------------
 
@@ -142,6 +145,7 @@ class Connection(asyncio.Protocol):
             frame.kind in self._expected
             and frame.number == self._number
             and not self._answer.done()
+            and not self._sending.locked()
         ):
             self._expected = frozenset()
             if frame.kind == wire.STARTED and program is not None:
@@ -241,7 +245,7 @@ class Connection(asyncio.Protocol):
                 "a started program still runs in this sandbox: wait for it or kill it"
             )
         try:
-            data = wire.encode(wire.Frame(kind, self._number + 1, head, body))
+            start = wire.encode_beginning(kind, self._number + 1, head, len(body))
         except wire.FrameError:
             raise ValueError(
                 "the request is too large: its code, input and data have at most "
@@ -254,9 +258,9 @@ class Connection(asyncio.Protocol):
         if kind == wire.START:
             self._program = _Program(self._number, largest_body)
         transport.resume_reading()
-        transport.write(data)
         try:
             async with asyncio.timeout(seconds):
+                await self._send(transport, start, body)
                 frame = await self._answer
         except TimeoutError:
             self.fail(SandboxDiedError(f"the guest did not answer within {seconds:.0f} s"))
@@ -267,6 +271,19 @@ class Connection(asyncio.Protocol):
         if kind == wire.START and frame.kind == wire.REFUSED:
             self._program = None
         return frame
+
+    async def _send(self, transport: asyncio.Transport, start: bytes, body: bytes) -> None:
+        if len(body) <= _PIECE_BYTES:
+            transport.write(start + body)
+            return
+        # All at once would have the transport copy what the sandbox does not take right away.
+        async with self._sending:
+            transport.write(start)
+            view = memoryview(body)
+            while view and self._error is None:
+                transport.write(view[:_PIECE_BYTES])
+                view = view[_PIECE_BYTES:]
+                await self._writable.wait()
 
     # ---- a program with messages --------------------------------------------------------------
 
@@ -279,7 +296,10 @@ class Connection(asyncio.Protocol):
         """Send a message to a program. Nothing happens when it has ended."""
         transport = self._check()
         if program.result is None:
-            transport.write(wire.encode(wire.Frame(wire.TO_PROGRAM, program.number, {}, message)))
+            async with self._sending:
+                transport.write(
+                    wire.encode(wire.Frame(wire.TO_PROGRAM, program.number, {}, message))
+                )
             await self._writable.wait()
 
     async def receive_message(self, program: _Program) -> bytes | None:
@@ -309,9 +329,10 @@ class Connection(asyncio.Protocol):
         self._news.clear()
         await self._news.wait()
 
-    def send_kill(self, program: _Program) -> None:
+    async def send_kill(self, program: _Program) -> None:
         """Ask for a program's end."""
-        self._check().write(wire.encode(wire.Frame(wire.KILL, program.number, {}, b"")))
+        async with self._sending:
+            self._check().write(wire.encode(wire.Frame(wire.KILL, program.number, {}, b"")))
 
 
 class NamespaceProcess:
@@ -348,7 +369,7 @@ class NamespaceProcess:
     async def kill(self) -> CommandResult:
         """End the program now, if it still runs, and return how it ended."""
         if self._program.result is None:
-            self._connection.send_kill(self._program)
+            await self._in_time(self._connection.send_kill(self._program), _GRACE_SECONDS)
         return await self._end(_GRACE_SECONDS)
 
     async def _end(self, seconds: float) -> CommandResult:
@@ -519,17 +540,7 @@ class NamespaceSandbox:
 
     async def restore(self, snapshot: bytes) -> None:
         """Make `/workspace` hold what a snapshot does, and nothing else, ending every process."""
-        try:
-            archive.check(snapshot)
-        except archive.ArchiveError as error:
-            raise SnapshotError(
-                f"these {len(snapshot)} bytes are no snapshot ({error}): restore what `snapshot` "
-                "has returned"
-            ) from None
-        if len(snapshot) > MAX_SNAPSHOT_BYTES:
-            raise SnapshotError(
-                f"a snapshot has at most {MAX_SNAPSHOT_BYTES} bytes, not {len(snapshot)}"
-            )
+        check_snapshot(snapshot)
         frame = await self._request(wire.RESTORE, {}, snapshot, _DONE_OR_REFUSED)
         if frame.kind == wire.REFUSED:
             raise SnapshotError(
@@ -601,6 +612,25 @@ class NamespaceSandbox:
         if seconds is None:
             seconds = _ANSWER_SECONDS
         return await self._connection.request(kind, head, body, expected, seconds, largest_body)
+
+
+def check_snapshot(snapshot: bytes) -> None:
+    """Check that bytes are what `Sandbox.snapshot` returns.
+
+    Raises:
+        SnapshotError: They are not.
+    """
+    if len(snapshot) > MAX_SNAPSHOT_BYTES:
+        raise SnapshotError(
+            f"a snapshot has at most {MAX_SNAPSHOT_BYTES} bytes, not {len(snapshot)}"
+        )
+    try:
+        archive.check(snapshot)
+    except archive.ArchiveError as error:
+        raise SnapshotError(
+            f"these {len(snapshot)} bytes are no snapshot ({error}): restore what `snapshot` "
+            "has returned"
+        ) from None
 
 
 _DONE_OR_REFUSED = frozenset({wire.DONE, wire.REFUSED})

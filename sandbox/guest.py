@@ -10,6 +10,7 @@ from __future__ import annotations
 # The C module beneath `signal`, which spares a fork the wrappers' enums.
 import _signal  # type: ignore[import-not-found]
 import atexit
+import collections
 import errno
 import fcntl
 import gc
@@ -26,7 +27,7 @@ import threading
 import time
 import traceback
 import types
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Iterator, NamedTuple, NoReturn
 
 from execgym.sandbox import archive, cgroup, kernel, link, wire
 
@@ -43,6 +44,7 @@ _CHECK_SECONDS = 0.05
 _STOP_SECONDS = 1.0
 _PIPE_CHUNK = 64 * 1024
 _HIGH_WATER = 1024 * 1024
+_LARGE_BYTES = 64 * 1024
 # The host's messages are held until the program takes them; a kill comes behind them.
 _INCOMING_HIGH_WATER = 64 * 1024 * 1024
 # All processes together, against the limit of one.
@@ -348,6 +350,63 @@ class Program:
         return head, out + err
 
 
+class _Output:
+    """What waits to be sent to the host: small frames together, large bodies as they are."""
+
+    def __init__(self, connection: link.SocketLink | link.PipeLink) -> None:
+        self._connection = connection
+        self._sending = memoryview(b"")
+        self._waiting: collections.deque[bytes | bytearray] = collections.deque()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def put(self, frame: wire.Frame) -> None:
+        """Queue a frame."""
+        kind, number, head, body = frame
+        large = len(body) >= _LARGE_BYTES
+        small = (
+            wire.encode_beginning(kind, number, head, len(body)) if large else wire.encode(frame)
+        )
+        self._size += len(small)
+        if self._waiting and isinstance(self._waiting[-1], bytearray):
+            self._waiting[-1].extend(small)
+        else:
+            self._waiting.append(bytearray(small))
+        if large:
+            self._size += len(body)
+            self._waiting.append(body)
+
+    def flush(self) -> None:
+        """Send as much as the host takes now."""
+        while self._size:
+            if not self._sending:
+                self._sending = memoryview(self._waiting.popleft())
+            try:
+                sent = self._connection.send(self._sending)
+            except BlockingIOError:
+                return
+            self._sending = self._sending[sent:]
+            self._size -= sent
+
+    def send_pieces(self, beginning: bytes, pieces: Iterator[memoryview]) -> None:
+        """Send a frame piece by piece, and return when the host has taken all of it."""
+        poll = select.poll()
+        self._connection.watch(poll, reading=False, writing=True)
+        self._waiting.append(beginning)
+        self._size += len(beginning)
+        while True:
+            self.flush()
+            while self._size:
+                poll.poll()
+                self.flush()
+            self._sending = next(pieces, memoryview(b""))
+            self._size = len(self._sending)
+            if not self._size:
+                return
+
+
 class Guest:
     """The server on the connection."""
 
@@ -363,20 +422,20 @@ class Guest:
         self._memory_kills = cgroup.memory_kills(events) if events >= 0 else 0
         self._connection = connection
         self._decoder = wire.Decoder()
-        self._output = bytearray()
+        self._output = _Output(connection)
         self._program: Program | None = None
         self._warm_bytes = warm_bytes
         self._fixed_limits = _fixed_limits()
 
     def send(self, kind: int, number: int, head: dict[str, Any], body: bytes = b"") -> None:
         """Queue a frame."""
-        self._output += wire.encode(wire.Frame(kind, number, head, body))
+        self._output.put(wire.Frame(kind, number, head, body))
 
     def serve(self) -> None:
         """Serve until the host hangs up."""
         self.send(wire.READY, 0, {})
         while True:
-            self._flush()
+            self._output.flush()
             if self._program is not None:
                 self._watch(self._program)
                 continue
@@ -398,14 +457,6 @@ class Guest:
             raise EOFError
         self._decoder.feed(data)
 
-    def _flush(self) -> None:
-        while self._output:
-            try:
-                sent = self._connection.send(bytes(self._output[: 256 * 1024]))
-            except BlockingIOError:
-                return
-            del self._output[:sent]
-
     def _handle(self, frame: wire.Frame) -> None:
         kind, number, head, body = frame
         if kind in (wire.RUN, wire.START):
@@ -424,6 +475,9 @@ class Guest:
             pass  # The program has ended; its result is on the way.
         else:
             try:
+                if kind == wire.SNAPSHOT:
+                    self._snapshot(number, head)
+                    return
                 head, body = _FILE_REQUESTS[kind](head, body)
             except OSError as error:
                 reason = error.strerror or str(error)
@@ -432,6 +486,27 @@ class Guest:
                 self.send(wire.REFUSED, number, {"reason": str(error)})
             else:
                 self.send(wire.DONE, number, head, body)
+
+    def _snapshot(self, number: int, head: dict[str, Any]) -> None:
+        """Send what is in the workspace, while nothing in the sandbox runs.
+
+        Raises:
+            ArchiveError: It cannot be sent, and nothing of it has been.
+            OSError: Likewise.
+        """
+        stopped = _stop_all()
+        try:
+            packed = archive.pack(WORKSPACE, head["max_bytes"])
+            try:
+                beginning = wire.encode_beginning(wire.DONE, number, {}, packed.size)
+                self._output.send_pieces(beginning, packed.pieces())
+            except OSError as error:
+                # Half a frame cannot be taken back.
+                raise EOFError from error
+            finally:
+                packed.close()
+        finally:
+            _go_on_but(stopped)
 
     def _watch(self, program: Program) -> None:
         """Wait for one of the running program's events and handle what is ready."""
@@ -912,17 +987,21 @@ def _read(head: dict[str, Any], _: bytes) -> tuple[dict[str, Any], bytes]:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         fd = os.open(name, flags, dir_fd=folder)
         try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
                 raise OSError(errno.EINVAL, "not a regular file")
             limit = head["max_bytes"]
+            # As a rule all of it is one part, which is never copied.
             parts = []
             left = limit + 1
+            expected = found.st_size + 1
             while left > 0:
-                part = os.read(fd, min(left, 1 << 20))
+                part = os.read(fd, min(left, expected))
                 if not part:
                     break
                 parts.append(part)
                 left -= len(part)
+                expected = 128 * 1024
             if left <= 0:
                 raise OSError(errno.EFBIG, "larger than %d bytes" % limit)
         finally:
@@ -963,19 +1042,6 @@ def _freeze(_head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]
             return {}, b""
 
 
-def _snapshot(head: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
-    stopped = _stop_all()
-    try:
-        return {}, archive.pack(WORKSPACE, head["max_bytes"])
-    finally:
-        for process in _live_processes():
-            if process not in stopped:
-                try:
-                    os.kill(int(process), signal.SIGCONT)
-                except ProcessLookupError:
-                    pass
-
-
 def _stop_all() -> set[str]:
     """Stop every process, so that none writes while what it writes is read.
 
@@ -993,6 +1059,16 @@ def _stop_all() -> set[str]:
             break  # One that waits in the kernel for so long does not write, either.
         time.sleep(0.0005)
     return stopped
+
+
+def _go_on_but(stopped: set[str]) -> None:
+    """Have every process go on but those that are to stay stopped."""
+    for process in _live_processes():
+        if process not in stopped:
+            try:
+                os.kill(int(process), signal.SIGCONT)
+            except ProcessLookupError:
+                pass
 
 
 def _state(process: str) -> bytes:
@@ -1028,7 +1104,6 @@ _FILE_REQUESTS = {
     wire.LIST: _list,
     wire.FREEZE: _freeze,
     wire.STATS: _stats,
-    wire.SNAPSHOT: _snapshot,
     wire.RESTORE: _restore,
 }
 

@@ -26,7 +26,7 @@ class SocketLink:
         """
         return self._connection.recv(size)
 
-    def send(self, data: bytes) -> int:
+    def send(self, data: memoryview) -> int:
         """Send as much as can be taken now and return how much that was.
 
         Raises:
@@ -63,7 +63,7 @@ class PipeLink:
         """
         return os.read(self._reading_fd, size)
 
-    def send(self, data: bytes) -> int:
+    def send(self, data: memoryview) -> int:
         """Send as much as can be taken now and return how much that was.
 
         Raises:

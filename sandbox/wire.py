@@ -6,6 +6,7 @@ number that its answer repeats. The host treats each frame as hostile: see `Deco
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +19,8 @@ HEADER = struct.Struct(">IBIII")
 MAX_HEAD_BYTES = 1024 * 1024
 MAX_BODY_BYTES = 64 * 1024 * 1024
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+
+_LARGE_BYTES = 64 * 1024
 
 READY = 1
 FAILED = 2
@@ -57,12 +60,15 @@ class Frame(NamedTuple):
 
 def encode(frame: Frame) -> bytes:
     """Return a frame's bytes."""
-    head = json.dumps(frame.head, separators=(",", ":")).encode() if frame.head else b""
-    if len(head) > MAX_HEAD_BYTES or len(frame.body) > MAX_BODY_BYTES:
+    return encode_beginning(frame.kind, frame.number, frame.head, len(frame.body)) + frame.body
+
+
+def encode_beginning(kind: int, number: int, head: dict[str, Any], body_length: int) -> bytes:
+    """Return what comes before a frame's body, for those who send that piece by piece."""
+    data = json.dumps(head, separators=(",", ":")).encode() if head else b""
+    if len(data) > MAX_HEAD_BYTES or body_length > MAX_BODY_BYTES:
         raise FrameError("the frame is too large")
-    return (
-        HEADER.pack(MAGIC, frame.kind, frame.number, len(head), len(frame.body)) + head + frame.body
-    )
+    return HEADER.pack(MAGIC, kind, number, len(data), body_length) + data
 
 
 class Decoder:
@@ -80,13 +86,26 @@ class Decoder:
         self._buffer = bytearray()
         self._admit = admit
         self._admitted = False
+        # A large body gathers apart, since cutting it out of the buffer would copy it twice more.
+        self._large: _LargeBody | None = None
 
     def feed(self, data: bytes) -> None:
         """Take more bytes of the stream."""
+        if self._large is not None:
+            taken = self._large.take(data)
+            if taken == len(data):
+                return
+            data = data[taken:]
         self._buffer += data
 
     def next_frame(self) -> Frame | None:
         """Return the next whole frame, or None when more bytes are needed."""
+        if self._large is not None:
+            frame = self._large.frame()
+            if frame is not None:
+                self._large = None
+                self._admitted = False
+            return frame
         buffer = self._buffer
         if len(buffer) < HEADER.size:
             return None
@@ -100,15 +119,40 @@ class Decoder:
             self._admitted = True
         end_of_head = HEADER.size + head_length
         end = end_of_head + body_length
-        if len(buffer) < end:
+        if len(buffer) < (end if body_length < _LARGE_BYTES else end_of_head):
             return None
         head: dict[str, Any] = {}
         if head_length:
             head = _read_head(bytes(buffer[HEADER.size : end_of_head]))
         body = bytes(buffer[end_of_head:end])
         del buffer[:end]
+        if len(body) < body_length:
+            self._large = _LargeBody(Frame(kind, number, head, b""), body, body_length)
+            return None
         self._admitted = False
         return Frame(kind, number, head, body)
+
+
+class _LargeBody:
+    """A frame whose body has begun to come."""
+
+    def __init__(self, frame: Frame, begun: bytes, length: int) -> None:
+        self._frame = frame
+        self._left = length - len(begun)
+        # Gives its bytes away without a copy. What is not written to takes no memory.
+        self._body = io.BytesIO(bytes(length))
+        self._body.write(begun)
+
+    def take(self, data: bytes) -> int:
+        """Take what belongs to the body and return how much that is."""
+        taken = min(self._left, len(data))
+        self._body.write(data if taken == len(data) else data[:taken])
+        self._left -= taken
+        return taken
+
+    def frame(self) -> Frame | None:
+        """Return the whole frame, or None when more bytes are needed."""
+        return None if self._left else self._frame._replace(body=self._body.getvalue())
 
 
 def _read_head(data: bytes) -> dict[str, Any]:

@@ -88,12 +88,13 @@ class CodingEnv(ExecEnv):
         return ToolResult(observation="Submitted.", artifacts=artifacts)
 
     async def _standing_artifacts(self) -> Mapping[str, bytes] | None:
-        if self._sandbox is None:
+        sandbox = await self._used_workspace()
+        if sandbox is None:
             return None
         # Nothing may change the file between its reading and its judging.
-        await self._sandbox.freeze()
+        await sandbox.freeze()
         try:
-            data = await self._sandbox.read_file(_SOLUTION)
+            data = await sandbox.read_file(_SOLUTION)
         except SandboxFileError:
             return None
         return {_SOLUTION: data}

@@ -17,6 +17,8 @@ from execgym.envs.tools import tool
 from execgym.sandbox import SandboxFileError, Template
 
 _LARGEST_FILE = 100_000
+# A restored model remembers variables that it made.
+_RESTORED = "(A fresh session: earlier variables are gone, files are still there.)\n"
 
 
 class DataAnalysisEnv(ExecEnv):
@@ -48,8 +50,11 @@ class DataAnalysisEnv(ExecEnv):
         sandbox = await self._workspace()
         if self._session is None or self._session.sandbox is not sandbox:
             self._session = PythonSession(sandbox)
+            note = _RESTORED if self._restored is not None else ""
+        else:
+            note = ""
         result = await self._session.run(code)
-        return ToolResult(observation=_describe(result), command=result.command)
+        return ToolResult(observation=note + _describe(result), command=result.command)
 
     @tool
     async def write_file(self, path: str, content: str) -> ToolResult:
@@ -106,13 +111,14 @@ class DataAnalysisEnv(ExecEnv):
         return ANSWER_FILE if self.task.metadata["kind"] == TaskKind.ANSWER else PROGRAM_FILE
 
     async def _standing_artifacts(self) -> Mapping[str, bytes] | None:
-        if self._sandbox is None:
+        sandbox = await self._used_workspace()
+        if sandbox is None:
             return None
         # Nothing may change the file between its reading and its judging.
         self._session = None
-        await self._sandbox.freeze()
+        await sandbox.freeze()
         try:
-            data = await self._sandbox.read_file(self._artifact)
+            data = await sandbox.read_file(self._artifact)
         except SandboxFileError:
             return None
         return {self._artifact: data}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import struct
 
 from execgym.sandbox.base import Process
@@ -87,6 +88,30 @@ for _ in range(3): sandbox_channel.receive()
         await sending
         expect_equal(sizes, [4_000_000] * 3, "the messages")
         expect((await process.wait()).ok, "the program failed")
+
+
+@GROUP.case
+async def messages_beside_large_files(sandboxes: Sandboxes) -> None:
+    """Messages go to and fro while large files are written and read, and nothing is mixed up."""
+    data = os.urandom(6 * 1024 * 1024)
+    async with sandboxes.fresh() as sandbox:
+        process = await sandbox.start_python(_ECHO)
+
+        async def move_files() -> None:
+            for _ in range(3):
+                await sandbox.write_file("large", data)
+                found = await sandbox.read_file("large", max_bytes=len(data))
+                expect(found == data, "a file changed on its way")
+
+        moving = asyncio.create_task(move_files())
+        count = 0
+        while not moving.done():
+            message = b"%d" % count * 1000
+            await process.send(message)
+            expect_equal(await process.receive(), message, "the message that came back")
+            count += 1
+        await moving
+        await process.kill()
 
 
 @GROUP.case

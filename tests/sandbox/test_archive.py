@@ -1,6 +1,7 @@
 """The archive of a folder: what is packed comes back, and hostile bytes are refused."""
 
 import contextlib
+import errno
 import os
 import stat
 import struct
@@ -22,6 +23,16 @@ def entry(kind, name=b"", data=b"", *, mode=0, name_length=None, size=None):
         len(data) if size is None else size,
     )
     return struct.pack(">BHHqQ", kind, lengths[0], mode, 0, lengths[1]) + name + data
+
+
+def pack(folder, max_bytes):
+    packed = archive.pack(folder, max_bytes)
+    try:
+        data = b"".join(bytes(piece) for piece in packed.pieces())
+        assert len(data) == packed.size
+        return data
+    finally:
+        packed.close()
 
 
 def described(folder):
@@ -74,10 +85,10 @@ def test_what_is_packed_comes_back_whatever_was_there(tmp_path_factory, before, 
     source, target = (str(tmp_path_factory.mktemp("tree")) for _ in range(2))
     grow(os.fsencode(source), before)
     grow(os.fsencode(target), other)
-    packed = archive.pack(source, LARGE)
+    packed = pack(source, LARGE)
     archive.unpack(target, packed)
     assert described(target) == described(source)
-    assert archive.pack(target, LARGE) == packed
+    assert pack(target, LARGE) == packed
 
 
 @settings(max_examples=300, deadline=None)
@@ -183,16 +194,61 @@ def test_what_has_no_room_is_taken_away_again(tmp_path, monkeypatch):
 
 def test_the_bound_is_on_the_whole_archive(tmp_path):
     (tmp_path / "file").write_bytes(bytes(100))
-    size = len(archive.pack(str(tmp_path), LARGE))
-    assert len(archive.pack(str(tmp_path), size)) == size
+    size = len(pack(str(tmp_path), LARGE))
+    assert len(pack(str(tmp_path), size)) == size
     with pytest.raises(ArchiveError, match=f"larger than {size - 1} bytes"):
-        archive.pack(str(tmp_path), size - 1)
+        pack(str(tmp_path), size - 1)
 
 
 @pytest.mark.parametrize("mode", [0, 0o100, 0o400, 0o555])
 def test_packing_leaves_the_folder_as_closed_as_it_was(tmp_path, mode):
     (tmp_path / "file").write_text("x")
     tmp_path.chmod(mode)
-    assert b"file" in archive.pack(str(tmp_path), LARGE)
+    assert b"file" in pack(str(tmp_path), LARGE)
     assert stat.S_IMODE(tmp_path.stat().st_mode) == mode
     tmp_path.chmod(0o755)
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 262_144, 262_145])
+def test_files_of_every_size_come_back(tmp_path, size):
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    target.mkdir()
+    for name in ("a", "b"):
+        (source / name).write_bytes(os.urandom(size))
+    archive.unpack(str(target), pack(str(source), LARGE))
+    assert described(target) == described(source)
+
+
+def test_large_files_are_packed_without_a_descriptor_to_spare(tmp_path, monkeypatch):
+    (tmp_path / "large").write_bytes(bytes(range(256)) * 1000)
+    expected = pack(str(tmp_path), LARGE)
+
+    def refuse(_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(archive.os, "dup", refuse)
+    assert pack(str(tmp_path), LARGE) == expected
+
+
+def test_a_file_that_is_cut_meanwhile_ends_in_zeros(tmp_path):
+    large = tmp_path / "large"
+    large.write_bytes(b"x" * 300_000)
+    packed = archive.pack(str(tmp_path), LARGE)
+    os.truncate(large, 100_000)
+    data = b"".join(bytes(piece) for piece in packed.pieces())
+    packed.close()
+    (entry, _) = archive.entries(data)
+    contents = data[entry.start : entry.start + entry.size]
+    assert contents == b"x" * 100_000 + bytes(200_000)
+
+
+def test_packing_leaves_no_descriptor_open_whether_or_not_it_can_be_done(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name in ("large", "folder/large"):
+        (tmp_path / name).write_bytes(bytes(100_000))
+    before = os.listdir("/proc/self/fd")
+    pack(str(tmp_path), LARGE)
+    with pytest.raises(ArchiveError):
+        archive.pack(str(tmp_path), 150_000)
+    assert os.listdir("/proc/self/fd") == before

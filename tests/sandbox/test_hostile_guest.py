@@ -61,6 +61,9 @@ class Guest:
         for data in answers:
             await loop.sock_sendall(self._connection, data)
 
+    def close(self):
+        self._connection.shutdown(socket.SHUT_RDWR)
+
     async def is_cut_off(self):
         """Wait until the host has hung up."""
         loop = asyncio.get_running_loop()
@@ -105,6 +108,34 @@ def violates(call, *answers):
 
 def run(sandbox):
     return sandbox.run_python("pass")
+
+
+def test_an_answer_before_the_whole_request_was_sent_ends_the_sandbox():
+    violates(lambda sandbox: sandbox.write_file("large", bytes(8_000_000)), frame(wire.DONE))
+
+
+def test_a_guest_that_takes_only_half_a_request_is_dead_in_time(monkeypatch):
+    monkeypatch.setattr("execgym.sandbox.client._ANSWER_SECONDS", 0.2)
+
+    async def scene(sandbox, guest):
+        with pytest.raises(SandboxDiedError, match="did not answer"):
+            await sandbox.write_file("large", bytes(8_000_000))
+
+    play(scene)
+
+
+def test_a_guest_that_hangs_up_in_the_middle_of_a_request_is_dead():
+    async def scene(sandbox, guest):
+        async def hang_up():
+            await guest.answer()
+            guest.close()
+
+        leaving = asyncio.create_task(hang_up())
+        with pytest.raises(SandboxDiedError):
+            await sandbox.write_file("large", bytes(8_000_000))
+        await leaving
+
+    play(scene)
 
 
 def test_an_honest_answer_is_taken():

@@ -45,6 +45,40 @@ def test_frames_come_back_whatever_the_pieces(sent, step):
     assert received == sent
 
 
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.sampled_from([0, 1, 65_535, 65_536, 65_537, 200_000]), min_size=1, max_size=4),
+    st.sampled_from([1_000, 65_536, 65_557, 262_144, 1 << 20]),
+    st.binary(min_size=1, max_size=8),
+)
+def test_large_frames_come_back_whatever_the_pieces(sizes, step, pattern):
+    sent = [
+        wire.Frame(wire.DONE, number, {"a": number}, (pattern * (size + 1))[:size])
+        for number, size in enumerate(sizes)
+    ]
+    data = b"".join(wire.encode(frame) for frame in sent)
+    decoder = wire.Decoder()
+    received = []
+    for start in range(0, len(data), step):
+        decoder.feed(data[start : start + step])
+        received += decoded(decoder)
+    assert received == sent
+
+
+def test_what_comes_behind_a_large_body_is_looked_at_by_itself():
+    seen = []
+    decoder = wire.Decoder(lambda kind, number, *_: seen.append((kind, number)))
+    large = wire.encode(wire.Frame(wire.DONE, 1, {}, bytes(100_000)))
+    decoder.feed(large[:50])
+    assert decoder.next_frame() is None
+    decoder.feed(large[50:] + wire.encode(wire.Frame(wire.DONE, 2, {}, b"x")) + b"garbage" * 9)
+    assert len(decoder.next_frame().body) == 100_000
+    assert decoder.next_frame().body == b"x"
+    with pytest.raises(wire.FrameError):
+        decoder.next_frame()
+    assert seen == [(wire.DONE, 1), (wire.DONE, 2)]
+
+
 @settings(deadline=None)
 @given(st.binary(max_size=300))
 @example(b"")
