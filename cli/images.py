@@ -6,13 +6,21 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from execgym.cli.failure import fail
-from execgym.sandbox.images import ImageError, build_images, image_states
+from execgym.sandbox.images import (
+    ImageError,
+    build_images,
+    check_images,
+    image_states,
+    unpack_image,
+)
 
 app = typer.Typer(
-    help="Build and list the container images of the Docker backends.", no_args_is_help=True
+    help="Build, list, check and unpack the container images of the Docker backends.",
+    no_args_is_help=True,
 )
 
 
@@ -50,14 +58,48 @@ def list_images() -> None:
         states = image_states()
     except ImageError as error:
         fail(error)
-    table = Table("name", "what", "here", "python", "size", "digest")
+    table = Table("name", "here", "python", "size", "digest", "what")
     for state in states:
-        row = [state.template.name, state.template.title]
+        row = [state.template.name]
         if state.record is None:
             row += ["no", "", "", ""]
         else:
             size = f"{state.record.size_bytes / 1e6:,.0f} MB"
             here = "yes" if state.current else "outdated"
             row += [here, state.record.python, size, state.record.digest[:19]]
-        table.add_row(*row)
+        table.add_row(*row, state.template.title)
     Console().print(table)
+
+
+@app.command()
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names from `execgym images list`; all that are here without one."),
+    ] = None,
+) -> None:
+    """Check that images hold what their records say, give no privileges, and make sandboxes."""
+    try:
+        findings = check_images(names or ())
+    except ImageError as error:
+        fail(error)
+    table = Table("image", "what", "", "found")
+    for finding in findings:
+        mark = "[green]ok[/]" if finding.passed else "[red]no[/]"
+        table.add_row(finding.image, finding.what, mark, escape(finding.detail))
+    Console().print(table)
+    if not all(finding.passed for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def unpack(
+    name: Annotated[str, typer.Argument(help="From `execgym images list`, or any image's name.")],
+    folder: Annotated[str, typer.Argument(help="A folder that is not there yet.")],
+) -> None:
+    """Unpack an image, for `make(..., backend="namespace", image=FOLDER)`."""
+    try:
+        record = unpack_image(name, folder)
+    except ImageError as error:
+        fail(error)
+    typer.echo(f"{name} is unpacked: {record.digest}")

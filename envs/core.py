@@ -6,6 +6,7 @@ import abc
 import contextlib
 import dataclasses
 import json
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, Self
 
@@ -89,6 +90,10 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         max_turns: Steps after which an episode is truncated and judged as it stands.
         backend: Sandbox backend, `"auto"` or the name of one.
         runtime: What a Docker backend runs containers with, or `""` for the daemon's default.
+        image: What sandboxes are made from, the judge's included: `"host"` for the backend's own
+            default, the host's Python or the domain's image in Docker; in `"namespace"` the
+            absolute path of a folder that `execgym images unpack` has made; in the Docker
+            backends the name of an image.
         limits: Overrides of the task's `Limits`, by field name.
         episode_seconds: Time that an episode's commands may run in total before it is truncated.
         instructions: Whether the first observation ends with how to answer and which tools there
@@ -119,6 +124,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         max_turns: int = 8,
         backend: str = "auto",
         runtime: str = "",
+        image: str = "host",
         limits: Mapping[str, float] | None = None,
         episode_seconds: float = 600.0,
         instructions: bool = True,
@@ -145,6 +151,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
                 f"runtime {runtime!r} is Docker's: it needs backend='docker' or "
                 f"'docker-per-episode', not {backend!r}"
             )
+        _check_image(image, backend)
         if limits is not None and not isinstance(limits, Mapping):
             raise InvalidOptionError(
                 f"limits must be a mapping such as {{'cpu_seconds': 5.0}}, not {limits!r}"
@@ -158,7 +165,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self._max_turns = max_turns
         self._limits = dict(limits or {})
         self._spec = SandboxSpec(
-            template=self._template_of(backend),
+            template=dataclasses.replace(self._template_of(backend), image=image),
             limits=self._limits_of(Limits()),
             backend=backend,
             runtime=runtime,
@@ -170,7 +177,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         self.tools: Mapping[str, Tool] = tools_of(type(self))
         self.observation_space = Unicode(MAX_OBSERVATION_LENGTH)
         self.action_space = Unicode(MAX_ACTION_LENGTH)
-        self._judge = self._make_judge(backend, runtime)
+        self._judge = self._make_judge(backend, runtime, image)
         self._task: Task | None = None
         self._sandbox: Sandbox | None = None
         self._image = ""
@@ -189,8 +196,8 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         """Return the task source of a name, or raise `InvalidOptionError`."""
 
     @abc.abstractmethod
-    def _make_judge(self, backend: str, runtime: str) -> Judge:
-        """Return the judge of this env's task source; its sandboxes are of the same backend."""
+    def _make_judge(self, backend: str, runtime: str, image: str) -> Judge:
+        """Return the judge of this env's task source; its sandboxes are made in the same way."""
 
     def _template_of(self, backend: str) -> Template:
         """Return the template of the episode's sandboxes in a backend."""
@@ -446,6 +453,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
             "max_turns": self._max_turns,
             "backend": self._spec.backend,
             "runtime": self._spec.runtime,
+            "image": self._spec.template.image,
             "limits": dict(self._limits),
             "episode_seconds": self._episode_seconds,
             "instructions": self._instructions,
@@ -699,6 +707,26 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
                 "peak_memory_bytes": self._peak_memory_bytes,
             }
         return info
+
+
+def _check_image(image: object, backend: str) -> None:
+    if not isinstance(image, str) or not image:
+        raise InvalidOptionError(f"image must be a str such as 'host', not {image!r}")
+    if image == "host":
+        return
+    if backend == "auto":
+        raise InvalidOptionError(
+            f"image {image!r} is a folder or a name in Docker: say which by backend='namespace' or "
+            "backend='docker'"
+        )
+    folder = os.path.isabs(image)
+    if backend == "namespace" and not folder:
+        raise InvalidOptionError(
+            f"image {image!r} is no absolute path: 'namespace' takes a folder, which `execgym "
+            "images unpack` makes of an image"
+        )
+    if backend != "namespace" and folder:
+        raise InvalidOptionError(f"image {image!r} is a folder: {backend!r} takes an image's name")
 
 
 def decode(output: bytes) -> str:

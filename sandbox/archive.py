@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import struct
 from typing import Iterator, List, NamedTuple, Set, Tuple
+
+from execgym.sandbox import kernel
 
 MAGIC = b"execgym-archive-1\n"
 MAX_DEPTH = 256
@@ -39,7 +40,6 @@ _LATEST = 2**63 - 1
 _LARGE_BYTES = 64 * 1024
 # Small enough to stay in a processor's cache between a read and a write.
 _PIECE_BYTES = 256 * 1024
-_OCTAL = re.compile(rb"\\([0-7]{3})")
 _IN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -386,14 +386,11 @@ def _finish(fd: int, mode: int, mtime_ns: int) -> None:
 def _mounted_below(folder: str) -> Set[bytes]:
     """Return the paths below a folder at which something is mounted, and the folders on the way."""
     paths: Set[bytes] = set()
-    with open("/proc/self/mountinfo", "rb") as table:
-        for line in table:
-            # Blanks, newlines and backslashes are written as octal numbers; see proc(5).
-            place = _OCTAL.sub(lambda found: bytes([int(found.group(1), 8)]), line.split()[4])
-            relative = place[len(os.fsencode(folder)) + 1 :]
-            if relative and place == os.fsencode(folder) + b"/" + relative:
-                parts = relative.split(b"/")
-                paths.update(b"/".join(parts[: n + 1]) for n in range(len(parts)))
+    for place in kernel.mount_points():
+        relative = place[len(os.fsencode(folder)) + 1 :]
+        if relative and place == os.fsencode(folder) + b"/" + relative:
+            parts = relative.split(b"/")
+            paths.update(b"/".join(parts[: n + 1]) for n in range(len(parts)))
     return paths
 
 

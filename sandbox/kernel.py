@@ -6,6 +6,7 @@ import array
 import ctypes
 import fcntl
 import os
+import re
 import resource
 import socket
 import struct
@@ -27,6 +28,8 @@ ALL_NAMESPACES = (
     | CLONE_NEWPID
     | CLONE_NEWNET
 )
+
+_OCTAL = re.compile(rb"\\([0-7]{3})")
 
 MS_RDONLY = 0x1
 MS_NOSUID = 0x2
@@ -269,6 +272,16 @@ def raise_loopback() -> None:
         fcntl.ioctl(probe, _SIOCSIFFLAGS, _LOOPBACK_UP)
     finally:
         os.close(probe)
+
+
+def mount_points() -> list[bytes]:
+    """Return where something is mounted, as this process sees it."""
+    with open("/proc/self/mountinfo", "rb") as table:
+        # Blanks, newlines and backslashes are written as octal numbers; see proc(5).
+        return [
+            _OCTAL.sub(lambda found: bytes([int(found.group(1), 8)]), line.split(b" ")[4])
+            for line in table
+        ]
 
 
 def trim_heap() -> None:

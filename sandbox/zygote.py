@@ -98,7 +98,7 @@ def build_root(config: dict[str, Any]) -> NoReturn:
         kernel.bind(top + target, "%s/trees/%d" % (top, index))
     kernel.bind("/proc", top + "/proc")
     kernel.pivot_root(top)
-    for point in _mount_points():
+    for point in map(os.fsdecode, kernel.mount_points()):
         if not point.startswith(("/dev/", "/proc")):
             kernel.restrict(point, kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV)
     if root:
@@ -396,12 +396,6 @@ def _id_is_mapped(number: int) -> bool:
     with open("/proc/self/uid_map") as table:
         ranges = [[int(field) for field in line.split()] for line in table]
     return any(first <= number < first + count for first, _, count in ranges)
-
-
-def _mount_points() -> list[str]:
-    with open("/proc/self/mountinfo") as table:
-        points = [line.split(" ")[4] for line in table]
-    return [point.encode().decode("unicode_escape") for point in points]
 
 
 def _write(path: str, content: str | bytes) -> None:

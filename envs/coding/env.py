@@ -102,8 +102,9 @@ class CodingEnv(ExecEnv):
     def _load_source(self, tasks: str) -> TaskSource:
         return load_source(tasks)
 
-    def _make_judge(self, backend: str, runtime: str) -> Judge:
-        return CodingJudge(load_source(self._tasks), backend=backend, runtime=runtime)
+    def _make_judge(self, backend: str, runtime: str, image: str) -> Judge:
+        source = load_source(self._tasks)
+        return CodingJudge(source, backend=backend, runtime=runtime, image=image)
 
 
 def _describe(result: CommandResult) -> str:

@@ -68,6 +68,7 @@ class CodingJudge:
         source: Where the hidden tests come from.
         backend: Sandbox backend.
         runtime: What a Docker backend runs containers with.
+        image: What its sandboxes are made from; see `Template`.
         limits: Bounds on the candidate's process.
     """
 
@@ -77,11 +78,15 @@ class CodingJudge:
         *,
         backend: str = "auto",
         runtime: str = "",
+        image: str = "host",
         limits: Limits = JUDGE_LIMITS,
     ) -> None:
         self._source = source
         self._spec = SandboxSpec(
-            template=template(), limits=limits, backend=backend, runtime=runtime
+            template=dataclasses.replace(template(), image=image),
+            limits=limits,
+            backend=backend,
+            runtime=runtime,
         )
         # The judge's own process waits for the candidate's, so it must outlast it.
         outlasting = dataclasses.replace(

@@ -126,8 +126,8 @@ class DataAnalysisEnv(ExecEnv):
     def _load_source(self, tasks: str) -> TaskSource:
         return load_source(tasks)
 
-    def _make_judge(self, backend: str, runtime: str) -> Judge:
-        return DataAnalysisJudge(backend, runtime)
+    def _make_judge(self, backend: str, runtime: str, image: str) -> Judge:
+        return DataAnalysisJudge(backend, runtime, image)
 
 
 def _describe(result: CallResult) -> str:

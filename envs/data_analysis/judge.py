@@ -8,6 +8,7 @@ host, without the candidate's libraries, and never enter a sandbox.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import math
 import secrets
 from collections.abc import Mapping
@@ -49,12 +50,14 @@ class DataAnalysisJudge:
     Args:
         backend: Sandbox backend.
         runtime: What a Docker backend runs containers with.
+        image: What its sandboxes are made from; see `Template`.
     """
 
     version = JUDGE_VERSION
 
-    def __init__(self, backend: str = "auto", runtime: str = "") -> None:
-        self._spec = SandboxSpec(template=TEMPLATE, limits=LIMITS, backend=backend, runtime=runtime)
+    def __init__(self, backend: str = "auto", runtime: str = "", image: str = "host") -> None:
+        template = dataclasses.replace(TEMPLATE, image=image)
+        self._spec = SandboxSpec(template=template, limits=LIMITS, backend=backend, runtime=runtime)
 
     async def grade(self, task: Task, artifacts: Mapping[str, bytes]) -> Verdict:
         """Grade `analysis.py` or `answer.json`.

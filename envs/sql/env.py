@@ -62,7 +62,7 @@ class SQLEnv(ExecEnv):
         self._shaping_reward = float(shaping)
         self._engine = engine_named(engine)
         super().__init__(**options)
-        if self._spec.backend in ("auto", "namespace"):
+        if self._spec.backend in ("auto", "namespace") and self._spec.template.image == "host":
             self._engine.check()
         if self._engine is not SQLITE:
             self.tools = {name: self._in_its_words(tool) for name, tool in self.tools.items()}
@@ -96,8 +96,8 @@ class SQLEnv(ExecEnv):
     def _load_source(self, tasks: str) -> TaskSource:
         return load_source(tasks, self._engine)
 
-    def _make_judge(self, backend: str, runtime: str) -> Judge:
-        return SQLJudge(backend, runtime, self._engine)
+    def _make_judge(self, backend: str, runtime: str, image: str) -> Judge:
+        return SQLJudge(backend, runtime, self._engine, image=image)
 
     def _template_of(self, backend: str) -> Template:
         return self._engine.template

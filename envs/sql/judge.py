@@ -7,6 +7,7 @@ The reference's rows come from the host and never enter a sandbox.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from execgym.envs.sql.comparison import rows_match
@@ -35,13 +36,22 @@ class SQLJudge:
         backend: Sandbox backend.
         runtime: What a Docker backend runs containers with.
         engine: What runs the query.
+        image: What its sandboxes are made from; see `Template`.
     """
 
     version = "sql-1"
 
-    def __init__(self, backend: str = "auto", runtime: str = "", engine: Engine = SQLITE) -> None:
+    def __init__(
+        self,
+        backend: str = "auto",
+        runtime: str = "",
+        engine: Engine = SQLITE,
+        *,
+        image: str = "host",
+    ) -> None:
         self._engine = engine
-        self._spec = SandboxSpec(template=engine.template, backend=backend, runtime=runtime)
+        template = dataclasses.replace(engine.template, image=image)
+        self._spec = SandboxSpec(template=template, backend=backend, runtime=runtime)
 
     async def grade(self, task: Task, artifacts: Mapping[str, bytes]) -> Verdict:
         """Grade the query in `answer.sql`.

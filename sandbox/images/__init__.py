@@ -8,10 +8,12 @@ from execgym.sandbox.images.build import (
     build_images,
     image_states,
 )
+from execgym.sandbox.images.checking import ImageFinding, check_images
 from execgym.sandbox.images.daemon import daemon_address, docker_client
 from execgym.sandbox.images.errors import ImageError, UnsafeArchiveError
 from execgym.sandbox.images.labels import ImageRecord
 from execgym.sandbox.images.templates import IMAGE_TEMPLATES, ImageTemplate, image_template
+from execgym.sandbox.images.unpacking import unpack_image
 
 __all__ = [
     "DEBIAN_BASE",
@@ -19,13 +21,16 @@ __all__ = [
     "IMAGE_TEMPLATES",
     "BuiltImage",
     "ImageError",
+    "ImageFinding",
     "ImageRecord",
     "ImageState",
     "ImageTemplate",
     "UnsafeArchiveError",
     "build_images",
+    "check_images",
     "daemon_address",
     "docker_client",
     "image_states",
     "image_template",
+    "unpack_image",
 ]

@@ -56,19 +56,19 @@ IMAGE_TEMPLATES = {
     for template in (
         ImageTemplate(
             name="base",
-            title="Python and its standard library",
+            title="Python, its standard library",
             parent="",
             modules=("ctypes", "json", "sqlite3", "ssl", "zoneinfo"),
             programs=("sh",),
         ),
         ImageTemplate(
             name="data",
-            title="data analysis: numpy, pandas, duckdb, scipy, scikit-learn",
+            title="data analysis",
             modules=("duckdb", "numpy", "pandas", "scipy", "sklearn"),
         ),
         ImageTemplate(
             name="network",
-            title="network configuration: FRR, iproute2, nftables, tcpdump",
+            title="network configuration",
             fetches_packages=True,
             programs=("ip", "nft", "tcpdump", "vtysh"),
         ),

@@ -146,7 +146,7 @@ class ToyEnv(ExecEnv):
             raise InvalidOptionError(f"tasks {tasks!r}")
         return Source()
 
-    def _make_judge(self, backend, runtime):
+    def _make_judge(self, backend, runtime, image):
         return Judge()
 
 

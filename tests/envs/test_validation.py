@@ -100,7 +100,7 @@ class Sums(ExecEnv):
     def _load_source(self, tasks):
         return Source(self._faults)
 
-    def _make_judge(self, backend, runtime):
+    def _make_judge(self, backend, runtime, image):
         return Judge(self._faults)
 
     def _shaping(self, artifacts, verdict):
