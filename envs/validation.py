@@ -146,7 +146,9 @@ async def validate_task(env: ExecEnv, task_id: str, answers: TaskAnswers) -> Tas
         for name, text in [*trivial.items(), *answers.wrong.items()]:
             wrong[name] = await seen.play(text)
         again = await seen.play(next(iter(answers.right.values())))
-        wrong_again = await seen.play(trivial["refusal"])
+        # A mutant, which may go wrong in more than one place, where there is one.
+        name, text = [*trivial.items(), *answers.wrong.items()][-1]
+        wrong_again = await seen.play(text)
     finally:
         await env.aclose()
     findings = [
@@ -172,8 +174,8 @@ async def validate_task(env: ExecEnv, task_id: str, answers: TaskAnswers) -> Tas
         *_same(
             task_id,
             "verifier_determinism",
-            "verdicts of a refusal",
-            *_verdicts(wrong["refusal"], wrong_again),
+            "verdicts of a wrong answer",
+            *_verdicts(wrong[name], wrong_again),
         ),
         *_leaks(env, task_id, answers.secrets, wrong["refusal"]),
     ]

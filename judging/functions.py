@@ -25,7 +25,6 @@ from execgym.judging.codec import CodecError, CodecLimits, decode, encode
 from execgym.judging.compare import same_value
 from execgym.sandbox import Process, Sandbox, SandboxSpec, open_sandbox
 
-_SECRET = random.SystemRandom()
 _REPEATED_CALLS = 6
 _MESSAGE_LIMITS = CodecLimits(size_bytes=6 * 2**20)
 
@@ -74,15 +73,17 @@ def compare_exactly(expected: Any, actual: Any) -> bool:
 async def judge_cases(
     candidate: CandidateProcess,
     cases: Sequence[FunctionCase],
+    chance: random.Random,
     *,
     same: Comparison = compare_exactly,
     ordered: bool = True,
 ) -> None:
-    """Call the candidate with every case, in secret order, some of them twice.
+    """Call the candidate with every case, in an order of chance, some of them twice.
 
     Args:
         candidate: The candidate.
         cases: At least one.
+        chance: Says the order, and which cases come twice. See `submission_chance`.
         same: Compares the expected value with the returned one.
         ordered: Whether equal calls must give the very same value, which a counter of calls does
             not. Where the order of items does not count, `same` alone decides.
@@ -95,8 +96,8 @@ async def judge_cases(
     if not cases:
         raise ValueError("a function cannot be judged without a case")
     order = list(range(len(cases)))
-    order += _SECRET.sample(order, min(len(order), _REPEATED_CALLS))
-    _SECRET.shuffle(order)
+    order += chance.sample(order, min(len(order), _REPEATED_CALLS))
+    chance.shuffle(order)
     first: dict[int, Answer] = {}
     # The first failure ends it, so that a wrong answer costs little, also on purpose.
     async with contextlib.aclosing(candidate.answers([cases[i].call for i in order])) as answers:
@@ -122,7 +123,9 @@ def _hold_against(case: FunctionCase, answer: Answer, same: Comparison) -> None:
         raise CandidateFailure("a hidden input gave a wrong value")
 
 
-async def judge_check(candidate: CandidateProcess, judge: CheckProcess, code: CheckingCode) -> int:
+async def judge_check(
+    candidate: CandidateProcess, judge: CheckProcess, code: CheckingCode, chance: random.Random
+) -> int:
     """Run checking code in the judge's sandbox against the candidate's and return its calls.
 
     Raises:
@@ -134,7 +137,7 @@ async def judge_check(candidate: CandidateProcess, judge: CheckProcess, code: Ch
     if not seen:
         raise CheckingCodeError("the checking code ended without calling the candidate")
     # A counter of calls answers by order. The same calls in another order must say the same.
-    again = _SECRET.sample(seen, min(len(seen), _REPEATED_CALLS))
+    again = chance.sample(seen, min(len(seen), _REPEATED_CALLS))
     for name, arguments, keywords, answer in again:
         repeated = await candidate.call(name, arguments, keywords)
         if repeated.raised != answer.raised or not same_value(answer.value, repeated.value):

@@ -10,7 +10,6 @@ from execgym.judging.candidate import CandidateFailure
 from execgym.judging.compare import same_text
 from execgym.sandbox import SandboxSpec, open_sandbox
 
-_SECRET = random.SystemRandom()
 _REPEATED_RUNS = 1
 
 
@@ -32,10 +31,18 @@ class ProgramCase:
             raise ValueError("a case of a program must expect some output")
 
 
-async def judge_program(source: str, cases: Sequence[ProgramCase], spec: SandboxSpec) -> None:
-    """Run a program as a script once for each case, in secret order, in a fresh sandbox.
+async def judge_program(
+    source: str, cases: Sequence[ProgramCase], spec: SandboxSpec, chance: random.Random
+) -> None:
+    """Run a program as a script once for each case, in an order of chance, in a fresh sandbox.
 
     Each run is a process of its own; what an earlier one has left behind is dead by then.
+
+    Args:
+        source: The program.
+        cases: At least one.
+        spec: What the sandbox is.
+        chance: Says the order, and which cases come twice. See `submission_chance`.
 
     Raises:
         CandidateFailure: It printed something else, or did not end well.
@@ -44,8 +51,8 @@ async def judge_program(source: str, cases: Sequence[ProgramCase], spec: Sandbox
     """
     if not cases:
         raise ValueError("a program cannot be judged without a case")
-    order = [*cases, *_SECRET.sample(list(cases), min(len(cases), _REPEATED_RUNS))]
-    _SECRET.shuffle(order)
+    order = [*cases, *chance.sample(list(cases), min(len(cases), _REPEATED_RUNS))]
+    chance.shuffle(order)
     sandbox = await open_sandbox(spec)
     try:
         for case in order:

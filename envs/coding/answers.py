@@ -18,6 +18,7 @@ from execgym.envs.coding.gold import reference_answer
 from execgym.envs.coding.hidden import FunctionTests, ProgramTests
 from execgym.envs.coding.inputs import INPUTS, OUTPUTS
 from execgym.judging.mutation import python_mutants
+from execgym.judging.submission_chance import submission_chance
 from execgym.sandbox import Limits, SandboxSpec, open_sandbox, run_sync
 
 _INPUTS = 160
@@ -226,7 +227,7 @@ async def _wrong_mutants(task_id: str, plan: Blueprint, source: str) -> dict[str
 def _secrets(task_id: str, plan: Blueprint, source: str) -> tuple[str, ...]:
     secrets = [source]
     prompt = GeneratedSource().task(task_id).prompt
-    tests = GeneratedSource().hidden(task_id)
+    tests = GeneratedSource().hidden(task_id, submission_chance(task_id, {}))
     texts: list[str] = []
     if isinstance(tests, FunctionTests):
         texts = [

@@ -57,7 +57,6 @@ _LARGEST_TEXT = 2000
 _ID = re.compile(r"generated/(train|test)/([1-5])/(0|[1-9][0-9]{0,9})\Z")
 _NAMES = ("solve", "transform", "compute", "process", "work_out", "evaluate")
 _GUARDED = {"numbers": "values", "small_numbers": "values", "text": "text", "words": "words"}
-_SECRET = random.SystemRandom()
 
 Step = tuple[Operation, Mapping[str, Any]]
 
@@ -137,14 +136,14 @@ class GeneratedSource:
         """
         return _task(task_id)
 
-    def hidden(self, task_id: str) -> HiddenTests:
-        """Return the hidden tests: fixed ones, and fresh ones at every call.
+    def hidden(self, task_id: str, chance: random.Random) -> HiddenTests:
+        """Return the hidden tests: fixed ones, and fresh ones by chance.
 
         Raises:
             UnknownTaskError: No task has this id.
         """
         plan = blueprint(task_id)
-        fresh = [_draw(plan, _SECRET, _SECRET.random()) for _ in range(_FRESH_CASES[plan.kind])]
+        fresh = [_draw(plan, chance, chance.random()) for _ in range(_FRESH_CASES[plan.kind])]
         inputs = [*_hidden_inputs(task_id), *fresh]
         if plan.kind == "function":
             return FunctionTests(cases=tuple(_function_case(plan, one) for one in inputs))

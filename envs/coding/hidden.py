@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from typing import Any, Protocol
 
 from execgym.envs.task import TaskSource
@@ -67,8 +68,8 @@ HiddenTests = FunctionTests | ProgramTests | CheckedTests
 class CodingSource(TaskSource, Protocol):
     """A task source together with the hidden half of its tasks. Only judges hold one as such."""
 
-    def hidden(self, task_id: str) -> HiddenTests:
-        """Return the hidden tests of a task.
+    def hidden(self, task_id: str, chance: random.Random) -> HiddenTests:
+        """Return the hidden tests of a task, of which some may be drawn by chance.
 
         Raises:
             UnknownTaskError: No task has this id.

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,6 +39,7 @@ from execgym.judging.functions import (
     open_both,
 )
 from execgym.judging.programs import judge_program
+from execgym.judging.submission_chance import submission_chance
 from execgym.judging.verdict import Check, Status, Verdict
 from execgym.sandbox import Limits, SandboxSpec
 
@@ -106,7 +108,8 @@ class CodingJudge:
             SandboxError: A sandbox failed.
             CheckingCodeError: The task's own checking code failed without the candidate's doing.
         """
-        tests = self._source.hidden(task.id)
+        chance = submission_chance(task.id, artifacts)
+        tests = self._source.hidden(task.id, chance)
         name = _check_name(tests)
         try:
             source = read_source(artifacts)
@@ -115,7 +118,7 @@ class CodingJudge:
                     f"the file solution.py has {len(source)} characters; "
                     f"the limit is {_LONGEST_SOURCE}"
                 )
-            await self._run(task.id, source, tests)
+            await self._run(task.id, source, tests, chance)
         except CandidateFailure as failure:
             reason = f"{str(failure)[:1].upper()}{str(failure)[1:]}."
             return Verdict(
@@ -133,18 +136,22 @@ class CodingJudge:
             judge_version=JUDGE_VERSION,
         )
 
-    async def _run(self, task_id: str, source: str, tests: HiddenTests) -> None:
+    async def _run(
+        self, task_id: str, source: str, tests: HiddenTests, chance: random.Random
+    ) -> None:
         match tests:
             case ProgramTests(cases=programs):
-                await judge_program(source, programs, self._spec)
+                await judge_program(source, programs, self._spec, chance)
             case FunctionTests(cases=cases):
                 async with await open_candidate(source, self._spec) as candidate:
-                    await judge_cases(candidate, cases)
+                    await judge_cases(candidate, cases, chance)
                     await candidate.finish()
             case CheckedTests():
-                await self._run_checked(task_id, source, tests)
+                await self._run_checked(task_id, source, tests, chance)
 
-    async def _run_checked(self, task_id: str, source: str, tests: CheckedTests) -> None:
+    async def _run_checked(
+        self, task_id: str, source: str, tests: CheckedTests, chance: random.Random
+    ) -> None:
         spec = self._spec
         if tests.cpu_seconds:
             limits = dataclasses.replace(
@@ -156,13 +163,15 @@ class CodingJudge:
         candidate, judge = await open_both(source, spec, self._judge_spec)
         async with candidate, contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(judge.close)
-            await judge_check(candidate, judge, tests.code)
+            await judge_check(candidate, judge, tests.code, chance)
             further = tests.further
             if further is not None and further.inputs:
                 cases = await self.expected_cases(task_id, further)
                 if cases:
                     same = functools.partial(_same_further, further)
-                    await judge_cases(candidate, cases, same=same, ordered=not further.any_order)
+                    await judge_cases(
+                        candidate, cases, chance, same=same, ordered=not further.any_order
+                    )
             await candidate.finish()
 
     async def expected_cases(

@@ -12,6 +12,7 @@ import functools
 import gzip
 import json
 import pathlib
+import random
 import re
 import warnings
 import zlib
@@ -133,8 +134,8 @@ class PublicSource:
             metadata={"kind": "function"},
         )
 
-    def hidden(self, task_id: str) -> HiddenTests:
-        """Return the hidden tests of a task.
+    def hidden(self, task_id: str, chance: random.Random) -> HiddenTests:
+        """Return the hidden tests of a task, which are the set's.
 
         Raises:
             UnknownTaskError: No task has this id.

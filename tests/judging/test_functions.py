@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import datetime
 import decimal
+import random
 
 import pytest
 
@@ -42,7 +43,7 @@ CHECK = CheckingCode(
 def cases(source, tests=SORTING, spec=SPEC, **options):
     async def run():
         async with await open_candidate(source, spec) as candidate:
-            await judge_cases(candidate, tests, **options)
+            await judge_cases(candidate, tests, random.Random(0), **options)
             await candidate.finish()
 
     asyncio.run(run())
@@ -52,7 +53,7 @@ def check(source, code=CHECK, spec=SPEC):
     async def run():
         candidate, judge = await open_both(source, spec, SPEC)
         try:
-            calls = await judge_check(candidate, judge, code)
+            calls = await judge_check(candidate, judge, code, random.Random(0))
             await candidate.finish()
             return calls
         finally:

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import random
 
 import pytest
 
@@ -18,7 +19,7 @@ SUM = "n = int(input())\nprint(sum(map(int, input().split())))\n"
 
 
 def judge(source, cases=SUMS, spec=SPEC):
-    asyncio.run(judge_program(source, cases, spec))
+    asyncio.run(judge_program(source, cases, spec, random.Random(0)))
 
 
 RIGHT = {

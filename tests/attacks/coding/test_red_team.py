@@ -18,7 +18,7 @@ TASK = Task(id="sort", domain="coding", prompt="", level=1, split="train")
 class OwnSource:
     """Hidden calls of a function that sorts."""
 
-    def hidden(self, task_id):
+    def hidden(self, task_id, chance):
         return FunctionTests(
             cases=tuple(
                 FunctionCase(call=Call(name="solve", arguments=(v,)), expected=sorted(v))

@@ -243,3 +243,27 @@ def test_a_judge_may_be_asked_directly():
     judge = CodingJudge(source)
     artifacts = {"solution.py": source.reference(TASK).encode()}
     assert asyncio.run(judge.grade(source.task(TASK), artifacts)).score == 1.0
+
+
+# It goes wrong on some inputs in one way and on others in another.
+WRONG_TWICE = """
+{source}
+_right = {name}
+def {name}(*arguments):
+    if len(repr(arguments)) % 2:
+        raise KeyError("odd")
+    return "wrong"
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_wrong_answers_get_equal_words(env, seed):
+    task_id = f"generated/train/2/{seed}"
+    plan = blueprint(task_id)
+    text = WRONG_TWICE.format(source=reference_answer(task_id), name=plan.name)
+    seen = set()
+    for _ in range(4):
+        env.reset(options={"task_id": task_id})
+        observation, reward, *_, info = env.step(call("submit", code=text))
+        seen.add((observation, reward, json.dumps(info["verdict"])))
+    assert len(seen) == 1

@@ -27,6 +27,7 @@ from execgym.envs.coding.hidden import FunctionTests
 from execgym.envs.coding.inputs import INPUTS, OUTPUTS
 from execgym.envs.coding.operations import OPERATIONS
 from execgym.envs.errors import UnknownTaskError
+from execgym.judging.submission_chance import submission_chance
 
 SOURCE = GeneratedSource()
 ALL_OPERATIONS = {**OPERATIONS, **ALGORITHMS[3], **ALGORITHMS[4], **ALGORITHMS[5]}
@@ -102,18 +103,18 @@ def test_every_reference_solves_its_hidden_cases(level):
     for task_id in ids(15, levels=(level,)):
         plan = blueprint(task_id)
         source = SOURCE.reference(task_id)
-        for case in SOURCE.hidden(task_id).cases:
+        for case in SOURCE.hidden(task_id, random.Random(1)).cases:
             assert answer(plan, source, case) == wanted(case), task_id
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_constant_and_no_argument_is_an_answer(level):
     for task_id in ids(15, levels=(level,)):
-        cases = SOURCE.hidden(task_id).cases
+        cases = SOURCE.hidden(task_id, random.Random(1)).cases
         results = Counter(map(wanted, cases))
         assert max(results.values()) < len(cases) * 0.75, task_id
         for place in range(len(INPUTS[blueprint(task_id).input].parameters)):
-            if isinstance(SOURCE.hidden(task_id), FunctionTests):
+            if isinstance(SOURCE.hidden(task_id, random.Random(1)), FunctionTests):
                 same = [repr(case.call.arguments[place]) == wanted(case) for case in cases]
                 assert not all(same), task_id
 
@@ -123,21 +124,30 @@ def test_the_smallest_input_is_always_among_the_hidden_ones():
         plan = blueprint(task_id)
         smallest = INPUTS[plan.input].draw(random.Random(0), 0.0)
         if plan.kind == "function" and isinstance(smallest[0], list | str) and not smallest[0]:
-            calls = [case.call.arguments for case in SOURCE.hidden(task_id).cases]
+            calls = [case.call.arguments for case in SOURCE.hidden(task_id, random.Random(1)).cases]
             assert any(not arguments[0] for arguments in calls), task_id
 
 
-def test_hidden_inputs_are_partly_fresh_at_each_grading():
+def test_hidden_inputs_are_partly_fresh_for_each_submission_and_the_same_again_for_an_equal_one():
     plan_id = "generated/train/1/0"
-    first, second = ({repr(case) for case in SOURCE.hidden(plan_id).cases} for _ in range(2))
+    first, second, again = (
+        {
+            repr(case)
+            for case in SOURCE.hidden(
+                plan_id, submission_chance(plan_id, {"solution.py": text})
+            ).cases
+        }
+        for text in (b"a", b"b", b"a")
+    )
     assert first & second
     assert first != second
+    assert first == again
 
 
 def test_a_prompt_shows_no_hidden_case_of_some_size():
     for task_id in ids(20, levels=(2, 4)):
         prompt = SOURCE.task(task_id).prompt
-        for case in SOURCE.hidden(task_id).cases:
+        for case in SOURCE.hidden(task_id, random.Random(1)).cases:
             shown = repr(case.call.arguments)[1:-1] if hasattr(case, "call") else case.stdin
             assert len(shown) < 25 or shown not in prompt, task_id
 
@@ -312,7 +322,7 @@ def test_hidden_cases_kill_nearly_all_mutants_of_the_references():
         for task_id in ids(6, splits=("train",)):
             plan = blueprint(task_id)
             source = reference_source(plan)
-            cases = SOURCE.hidden(task_id).cases
+            cases = SOURCE.hidden(task_id, random.Random(1)).cases
             lines = executed_lines(plan, source, cases)
             number = 0
             while True:

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import random
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_no_trivial_answer_passes(name, data):
     source = load_source(name)
     answers = []
     for task_id in all_ids(source)[:: 25 if name == "mbpp" else 9]:
-        entry = next(iter(source.hidden(task_id).code.proxies.values()))
+        entry = next(iter(source.hidden(task_id, random.Random(1)).code.proxies.values()))
         answers += [
             (task_id, text)
             for text in (
@@ -98,7 +99,7 @@ def test_no_constant_passes_a_set_with_further_inputs(data):
     source = load_source("humaneval_plus")
     answers = []
     for task_id in all_ids(source)[::6]:
-        entry = next(iter(source.hidden(task_id).code.proxies.values()))
+        entry = next(iter(source.hidden(task_id, random.Random(1)).code.proxies.values()))
         answers += [
             (task_id, f"def {entry}(*a, **k): return {value}")
             for value in ("0", "''", "[]", "True", "a[0]")
@@ -160,7 +161,7 @@ def test_further_inputs_are_mostly_kept(data):
         async def count(source=source, judge=judge):
             kept = []
             for task_id in all_ids(source)[5::40]:
-                further = source.hidden(task_id).further
+                further = source.hidden(task_id, random.Random(1)).further
                 if further is not None and further.inputs:
                     kept.append(len(await judge.expected_cases(task_id, further)))
             return kept
