@@ -1,19 +1,20 @@
-"""Sandboxes side by side: execgym, a bare subprocess, bubblewrap, `docker run` and `docker exec`.
+"""Sandboxes side by side: execgym's backends, bare subprocesses, bubblewrap, `docker run`, `exec`.
 
 A creation ends when the sandbox has answered its first request; p50, p95, p99, max and the success
 rate are given, never an average alone; memory is the change of MemAvailable and the sum of PSS;
 rivals run in the same process, interleaved in rounds, so that the ratios hold on a noisy machine.
-What is not installed or not running is listed as such. For docker, a daemon must run and have an
-image named execgym-benchmark with a python3, for example:
-
-    mmdebstrap --variant=minbase --include=python3-minimal bookworm image.tar
-    docker import image.tar execgym-benchmark
+What is not installed or not running is listed as such. For Docker, a daemon must run and have the
+image that `execgym images build base` makes. A container for every sandbox costs some 10 MiB, so
+there are at most 100 of those.
 
     python benchmarks/sandbox.py [--quick] [--live 1,10,100,1000,4000] [--json FILE]
 """
 
 import argparse
 import asyncio
+import contextlib
+import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -32,7 +33,14 @@ from execgym.sandbox import Limits, Sandbox, SandboxError, SandboxSpec, open_san
 CODE = "print(1)"
 EXPECTED = b"1\n"
 RESULTS = pathlib.Path(__file__).parent / "results"
-DOCKER_IMAGE = "execgym-benchmark"
+DOCKER_IMAGE = "execgym/base:latest"
+NAMESPACE = SandboxSpec(backend="namespace")
+DOCKER_SPECS = {
+    "docker": SandboxSpec(backend="docker"),
+    "docker-per-episode": SandboxSpec(backend="docker-per-episode"),
+    "docker-per-episode, runsc": SandboxSpec(backend="docker-per-episode", runtime="runsc"),
+}
+MOST_LIVE = {"docker": 1000, "docker-per-episode": 100, "docker-per-episode, runsc": 100}
 
 
 def percentiles(seconds: list[float]) -> dict[str, float]:
@@ -124,22 +132,35 @@ class DockerExec:
         subprocess.run(["docker", "rm", "-f", self.container], capture_output=True)
 
 
-async def create_and_run() -> bool:
-    async with await open_sandbox(SandboxSpec()) as sandbox:
+async def specs() -> tuple[dict[str, SandboxSpec], dict[str, str]]:
+    """Return the backends that run here, and why the others do not."""
+    found, missing = {"namespace": NAMESPACE}, {}
+    for name, spec in DOCKER_SPECS.items():
+        try:
+            await create_and_run(spec)
+        except SandboxError as error:
+            missing[f"execgym, {name}"] = str(error).splitlines()[0]
+        else:
+            found[name] = spec
+    return found, missing
+
+
+async def create_and_run(spec: SandboxSpec) -> bool:
+    async with await open_sandbox(spec) as sandbox:
         return (await sandbox.run_python(CODE)).stdout == EXPECTED
 
 
-async def timed_create() -> tuple[float, bool]:
+async def timed_create(spec: SandboxSpec) -> tuple[float, bool]:
     # The destruction that follows is the kernel's and not part of the creation.
     start = time.perf_counter()
-    sandbox = await open_sandbox(SandboxSpec())
+    sandbox = await open_sandbox(spec)
     good = (await sandbox.run_python(CODE)).stdout == EXPECTED
     seconds = time.perf_counter() - start
     await sandbox.close()
     return seconds, good
 
 
-async def latency(rounds: int) -> list[dict]:
+async def latency(rounds: int, backends: dict[str, SandboxSpec]) -> list[dict]:
     """Time each system's one run, interleaved."""
     commands, missing = rivals()
     times: dict[str, list[float]] = {}
@@ -153,13 +174,17 @@ async def latency(rounds: int) -> list[dict]:
     if docker_exec is not None:
         commands["docker exec python3 -c"] = docker_exec.__enter__()
     try:
-        async with await open_sandbox(SandboxSpec()) as warm:
-            await warm.run_python(CODE)
+        async with contextlib.AsyncExitStack() as stack:
+            warm = {}
+            for name, spec in backends.items():
+                warm[name] = await stack.enter_async_context(await open_sandbox(spec))
+                await warm[name].run_python(CODE)
             for _ in range(rounds):
-                note("execgym: create + first run", *await timed_create())
-                start = time.perf_counter()
-                good = (await warm.run_python(CODE)).stdout == EXPECTED
-                note("execgym: run in a live sandbox", time.perf_counter() - start, good)
+                for name, spec in backends.items():
+                    note(f"{name}: create + first run", *await timed_create(spec))
+                    start = time.perf_counter()
+                    good = (await warm[name].run_python(CODE)).stdout == EXPECTED
+                    note(f"{name}: run in a live sandbox", time.perf_counter() - start, good)
                 for name, command in commands.items():
                     start = time.perf_counter()
                     good = await asyncio.to_thread(run_process, command)
@@ -173,9 +198,9 @@ async def latency(rounds: int) -> list[dict]:
             **percentiles(values),
             "success": 1 - failures[name] / len(values),
             "ratio_to_create": statistics.median(values)
-            / statistics.median(times["execgym: create + first run"]),
+            / statistics.median(times["namespace: create + first run"]),
             "ratio_to_run": statistics.median(values)
-            / statistics.median(times["execgym: run in a live sandbox"]),
+            / statistics.median(times["namespace: run in a live sandbox"]),
         }
         for name, values in times.items()
     ]
@@ -188,7 +213,7 @@ async def throughput(seconds: float, concurrency: int) -> list[dict]:
     A run in a live sandbox is isolated from the host, from other sandboxes and, as a process of its
     own, from the sandbox's other runs but for the files.
     """
-    idle = [await open_sandbox(SandboxSpec()) for _ in range(concurrency)]
+    idle = [await open_sandbox(NAMESPACE) for _ in range(concurrency)]
 
     async def in_live_sandbox() -> bool:
         sandbox = idle.pop()
@@ -220,7 +245,7 @@ async def throughput(seconds: float, concurrency: int) -> list[dict]:
 
     kinds = {
         "python -c": subprocess_run,
-        "execgym: fresh sandbox each": create_and_run,
+        "execgym: fresh sandbox each": functools.partial(create_and_run, NAMESPACE),
         "execgym: in live sandboxes": in_live_sandbox,
     }
     counts = {name: [0, 0, 0.0] for name in kinds}
@@ -278,9 +303,9 @@ def proportional_memory() -> int:
 
 async def idle(count: int) -> dict:
     """Open `count` sandboxes that run nothing, and measure what they take."""
-    await create_and_run()
+    await create_and_run(NAMESPACE)
     available, proportional = memory_available(), proportional_memory()
-    sandboxes = [await open_sandbox(SandboxSpec()) for _ in range(count)]
+    sandboxes = [await open_sandbox(NAMESPACE) for _ in range(count)]
     row = {
         "idle": count,
         "available_kib_each": (available - memory_available()) / 1024 / count,
@@ -290,9 +315,35 @@ async def idle(count: int) -> dict:
     return row
 
 
-async def live(count: int) -> dict:
+async def episodes(spec: SandboxSpec, count: int) -> dict:
+    """Make, use and close `count` sandboxes, four at a time."""
+    gate = asyncio.Semaphore(4)
+    seconds: list[float] = []
+    good = 0
+
+    async def one() -> None:
+        nonlocal good
+        async with gate:
+            try:
+                spent, right = await timed_create(spec)
+            except SandboxError:
+                return
+            seconds.append(spent)
+            good += right
+
+    start = time.perf_counter()
+    await asyncio.gather(*(one() for _ in range(count)))
+    return {
+        "episodes": count,
+        "success": good / count,
+        **percentiles(seconds),
+        "per_second": count / (time.perf_counter() - start),
+    }
+
+
+async def live(name: str, spec: SandboxSpec, count: int) -> dict:
     """Open `count` sandboxes, run once in each of them, measure, and close them."""
-    await create_and_run()
+    await create_and_run(spec)
     available, proportional = memory_available(), proportional_memory()
     gate = asyncio.Semaphore(16)
     sandboxes: list[Sandbox] = []
@@ -304,7 +355,8 @@ async def live(count: int) -> dict:
         async with gate:
             start = time.perf_counter()
             try:
-                sandbox = await open_sandbox(SandboxSpec(limits=Limits(wall_seconds=300)))
+                patient = dataclasses.replace(spec, limits=Limits(wall_seconds=300))
+                sandbox = await open_sandbox(patient)
                 sandboxes.append(sandbox)
                 if (await sandbox.run_python(CODE)).stdout != EXPECTED:
                     failed += 1
@@ -331,6 +383,7 @@ async def live(count: int) -> dict:
     await asyncio.gather(*(step(sandbox) for sandbox in sandboxes))
     stepping = time.perf_counter() - start
     row = {
+        "backend": name,
         "live": count,
         **percentiles(seconds),
         "creates_per_second": count / creation,
@@ -376,17 +429,28 @@ async def main() -> None:
     counts = [int(count) for count in (arguments.live or default).split(",")]
     report = {"machine": machine()}
     print(report["machine"])
-    report["latency"] = await latency(30 if arguments.quick else 200)
+    backends, missing = await specs()
+    report["missing"] = missing
+    report["latency"] = await latency(30 if arguments.quick else 200, backends)
     show("One run of print(1), interleaved", report["latency"])
     report["throughput"] = await throughput(4 if arguments.quick else 20, concurrency=8)
     show("Runs a second, 8 at a time", report["throughput"])
     report["idle"] = [await idle(50 if arguments.quick else 500)]
     show("Live sandboxes that have run nothing", report["idle"])
+    report["episodes"] = [
+        {"backend": name, **await episodes(spec, 1000 if name in ("namespace", "docker") else 100)}
+        for name, spec in backends.items()
+    ]
+    show("Episodes one after the other, 4 at a time", report["episodes"])
     report["live"] = []
-    for count in counts:
-        report["live"].append(await live(count))
-        await asyncio.sleep(1 if count < 1000 else 5)
+    for name, spec in backends.items():
+        for count in counts:
+            if count <= MOST_LIVE.get(name, count):
+                report["live"].append(await live(name, spec, count))
+                await asyncio.sleep(1 if count < 1000 else 5)
     show("Live sandboxes", report["live"])
+    for name, why in missing.items():
+        print(f"not here: {name}: {why}")
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(report, indent=1))
 
