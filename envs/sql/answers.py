@@ -13,6 +13,8 @@ import sqlglot
 from sqlglot import expressions as exp
 
 from execgym.envs.answers import TaskAnswers
+from execgym.envs.sql.changes import answers as change_answers
+from execgym.envs.sql.changes.tasks import is_change
 from execgym.envs.sql.comparison import rows_match
 from execgym.envs.sql.data import database_of
 from execgym.envs.sql.driver import QueryError, ReadOnlyDatabase
@@ -45,6 +47,8 @@ def answers(task_id: str) -> TaskAnswers:
     Raises:
         UnknownTaskError: No task has this id.
     """
+    if is_change(task_id):
+        return change_answers.answers(task_id)
     reference = reference_of(task_id)
     paper = exam(task_id)
     secrets = [reference.sql, reference.keyed]

@@ -9,6 +9,10 @@ from typing import Any, ClassVar
 
 from execgym.envs.core import ExecEnv, ToolResult
 from execgym.envs.errors import InvalidOptionError
+from execgym.envs.sql.changes.execution import TEMPLATE as CHANGE_TEMPLATE
+from execgym.envs.sql.changes.execution import Sight, look
+from execgym.envs.sql.changes.judge import ChangeJudge
+from execgym.envs.sql.changes.tasks import NAME as CHANGES
 from execgym.envs.sql.engines import SQLITE, engine_named
 from execgym.envs.sql.execution import QueryAnswer, run_in_sandbox
 from execgym.envs.sql.judge import ANSWER_FILE, RUNS_CHECK, SQLJudge
@@ -26,17 +30,33 @@ SHOWN_ROWS = 50
 _CELL_LENGTH = 200
 
 
+_CHANGE_TOOLS = {
+    "run_sql": (
+        "Run an SQL script on a copy of the database and see the last rows that it gives.",
+        "Statements of SQLite. What they change is gone afterwards.",
+    ),
+    "submit_sql": (
+        "Hand in the script that makes the change, which ends the episode.",
+        "The whole script.",
+    ),
+}
+
+
 class SQLEnv(ExecEnv):
-    """Answer a question about a database by one SELECT.
+    """Answer a question about a database by one SELECT, or change it by a script.
 
     `run_sql` runs a query on the shown database and answers its rows. `submit_sql` ends the
     episode: the query is executed in a fresh sandbox on the shown database and on hidden databases
     of the same schema, and passes if its rows are right on all of them (see
     `execgym.envs.sql.comparison` for the rules).
 
+    With `tasks="changes"` the work is a script that changes rows or tables. `run_sql` runs one on a
+    copy. What `submit_sql` hands in is judged by the state in which it leaves the shown database
+    and hidden ones (see `execgym.envs.sql.changes.state`).
+
     Args:
         engine: What the database is in: `"sqlite"` or `"duckdb"` (whose package the image of the
-            sandboxes must have). Public sets are for SQLite only.
+            sandboxes must have). Public sets and changes are for SQLite only.
         shaping: Reward for a submission that fails but runs on the shown database and reads a
             table of it, from 0 to 1. It is reported apart, in `info["shaping"]`; the verdict is
             the same with and without it.
@@ -66,6 +86,8 @@ class SQLEnv(ExecEnv):
             self._engine.check()
         if self._engine is not SQLITE:
             self.tools = {name: self._in_its_words(tool) for name, tool in self.tools.items()}
+        if self._tasks == CHANGES:
+            self.tools = {name: _for_changes(tool) for name, tool in self.tools.items()}
 
     @tool
     async def run_sql(self, query: str) -> ToolResult:
@@ -74,6 +96,10 @@ class SQLEnv(ExecEnv):
         Args:
             query: The SQL text. The database is SQLite and can only be read.
         """
+        if self._tasks == CHANGES:
+            sandbox, shown = await self._workspace(), self.task.files[DATABASE_FILE]
+            sight, result = await look(sandbox, query, shown, rows=SHOWN_ROWS)
+            return ToolResult(observation=_as_seen(sight), command=result)
         answers, result = await run_in_sandbox(
             await self._workspace(),
             query,
@@ -97,10 +123,12 @@ class SQLEnv(ExecEnv):
         return load_source(tasks, self._engine)
 
     def _make_judge(self, backend: str, runtime: str, image: str) -> Judge:
+        if self._tasks == CHANGES:
+            return ChangeJudge(backend, runtime, image=image)
         return SQLJudge(backend, runtime, self._engine, image=image)
 
     def _template_of(self, backend: str) -> Template:
-        return self._engine.template
+        return CHANGE_TEMPLATE if self._tasks == CHANGES else self._engine.template
 
     def _in_its_words(self, tool: Tool) -> Tool:
         text = json.dumps(tool.parameters).replace(SQLITE.title, self._engine.title)
@@ -128,6 +156,23 @@ class SQLEnv(ExecEnv):
             "engine": self._engine.name,
             "shaping": self._shaping_reward,
         }
+
+
+def _for_changes(tool: Tool) -> Tool:
+    description, query = _CHANGE_TOOLS[tool.name]
+    parameters = json.loads(json.dumps(tool.parameters))
+    parameters["properties"]["query"]["description"] = query
+    return dataclasses.replace(tool, description=description, parameters=parameters)
+
+
+def _as_seen(sight: Sight) -> str:
+    parts = [f"Error: {sight.error}"] if sight.error else []
+    if sight.columns:
+        answer = QueryAnswer(columns=sight.columns, rows=sight.rows, cut=sight.cut)
+        parts.append(_as_table(answer))
+    if sight.changes:
+        parts.append(f"{sight.changes} rows inserted, changed or deleted in the copy.")
+    return "\n".join(parts) or "Done; no rows."
 
 
 def _as_table(answer: QueryAnswer) -> str:

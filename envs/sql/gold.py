@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from execgym.envs.sql.changes.tasks import generate as generate_change
+from execgym.envs.sql.changes.tasks import is_change
 from execgym.envs.sql.dialects import translated
 from execgym.envs.sql.engines import SQLITE, Engine
 from execgym.envs.sql.exams import reference_of
 
 
 def reference_answer(task_id: str, engine: Engine = SQLITE) -> str:
-    """Return a query that passes the judge.
+    """Return a query, or a script for a change, that passes the judge.
 
     Args:
         task_id: The task.
@@ -17,5 +19,7 @@ def reference_answer(task_id: str, engine: Engine = SQLITE) -> str:
     Raises:
         UnknownTaskError: No task has this id.
     """
+    if is_change(task_id):
+        return generate_change(task_id).change.script
     sql = reference_of(task_id).sql
     return sql if engine is SQLITE else translated(sql, engine.dialect)

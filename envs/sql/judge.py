@@ -26,7 +26,8 @@ ANSWER_FILE = "answer.sql"
 RUNS_CHECK = "runs"
 """Name of the check that the query runs on the shown database and reads a table of it."""
 
-_MAX_QUERY_BYTES = 100_000
+MAX_QUERY_BYTES = 100_000
+"""What a submitted query or script may have."""
 
 
 class SQLJudge:
@@ -62,8 +63,8 @@ class SQLJudge:
             UndeterminedError: The task cannot be judged.
         """
         data = artifacts.get(ANSWER_FILE, b"")
-        if len(data) > _MAX_QUERY_BYTES:
-            return self._fail(f"The query has more than {_MAX_QUERY_BYTES} bytes.")
+        if len(data) > MAX_QUERY_BYTES:
+            return self._fail(f"The query has more than {MAX_QUERY_BYTES} bytes.")
         try:
             query = data.decode()
         except UnicodeDecodeError:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from execgym.envs.errors import InvalidOptionError, not_one_of
+from execgym.envs.sql.changes.tasks import NAME as CHANGES
+from execgym.envs.sql.changes.tasks import ChangeSource
 from execgym.envs.sql.engines import SQLITE, Engine
 from execgym.envs.sql.public import PUBLIC_SETS, PublicSource
 from execgym.envs.sql.tasks import GeneratedSource
 from execgym.envs.task import TaskSource
 
-SOURCES = ("generated", *PUBLIC_SETS)
+SOURCES = ("generated", CHANGES, *PUBLIC_SETS)
 """Names of the sources."""
 
 
@@ -25,6 +27,12 @@ def load_source(name: str, engine: Engine = SQLITE) -> TaskSource:
     """
     if name == "generated":
         return GeneratedSource(engine)
+    if name == CHANGES and engine is not SQLITE:
+        raise InvalidOptionError(
+            f"tasks {name!r} are for SQLite: they need engine='sqlite', not {engine.name!r}"
+        )
+    if name == CHANGES:
+        return ChangeSource()
     if name in PUBLIC_SETS and engine is not SQLITE:
         # Their files hold values that no other engine's types would take.
         raise InvalidOptionError(
