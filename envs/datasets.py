@@ -152,6 +152,18 @@ DATASETS: dict[str, Dataset] = {
             ),
             patterns=("*.sqlite",),
         ),
+        Dataset(
+            name="agentbench_dbbench",
+            title="AgentBench's dbbench: 200 INSERT and UPDATE tasks on a table each",
+            licence="Apache-2.0",
+            home="github.com/THUDM/AgentBench (data/dbbench)",
+            files=(
+                DatasetFile(
+                    path="standard.jsonl",
+                    sha256="cf8dec6fb8051f46e6171136824aaa8b8707c3affbb3185c0bad2b39bc6b71e2",
+                ),
+            ),
+        ),
     )
 }
 

@@ -14,7 +14,7 @@ from sqlglot import expressions as exp
 
 from execgym.envs.answers import TaskAnswers
 from execgym.envs.sql.changes import answers as change_answers
-from execgym.envs.sql.changes.tasks import is_change
+from execgym.envs.sql.changes.hidden import is_change
 from execgym.envs.sql.comparison import rows_match
 from execgym.envs.sql.data import database_of
 from execgym.envs.sql.driver import QueryError, ReadOnlyDatabase
@@ -31,6 +31,7 @@ from execgym.envs.sql.reference import (
     ReferenceQuery,
     UndeterminedError,
 )
+from execgym.envs.sql.repairs import is_repair, question_of, repair_of
 from execgym.envs.sql.tasks import generate
 
 _WORLDS = range(2000, 2012)
@@ -49,6 +50,8 @@ def answers(task_id: str) -> TaskAnswers:
     """
     if is_change(task_id):
         return change_answers.answers(task_id)
+    faulty = repair_of(task_id).faulty if is_repair(task_id) else ""
+    task_id = question_of(task_id)
     reference = reference_of(task_id)
     paper = exam(task_id)
     secrets = [reference.sql, reference.keyed]
@@ -57,6 +60,8 @@ def answers(task_id: str) -> TaskAnswers:
         if len(text) >= _SHORTEST_SECRET:
             secrets += [text, repr(list(rows.rows))]
     wrong = dict(_cheats(reference))
+    if faulty:
+        wrong["the faulty query"] = faulty
     if task_id.partition("/")[0] not in PUBLIC_SETS:
         wrong |= _wrong_mutants(task_id, reference)
     return TaskAnswers(right=dict(_right(reference)), wrong=wrong, secrets=tuple(secrets))

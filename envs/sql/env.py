@@ -11,8 +11,8 @@ from execgym.envs.core import ExecEnv, ToolResult
 from execgym.envs.errors import InvalidOptionError
 from execgym.envs.sql.changes.execution import TEMPLATE as CHANGE_TEMPLATE
 from execgym.envs.sql.changes.execution import Sight, look
+from execgym.envs.sql.changes.hidden import CHANGE_SOURCES
 from execgym.envs.sql.changes.judge import ChangeJudge
-from execgym.envs.sql.changes.tasks import NAME as CHANGES
 from execgym.envs.sql.engines import SQLITE, engine_named
 from execgym.envs.sql.execution import QueryAnswer, run_in_sandbox
 from execgym.envs.sql.judge import ANSWER_FILE, RUNS_CHECK, SQLJudge
@@ -50,13 +50,15 @@ class SQLEnv(ExecEnv):
     of the same schema, and passes if its rows are right on all of them (see
     `execgym.envs.sql.comparison` for the rules).
 
-    With `tasks="changes"` the work is a script that changes rows or tables. `run_sql` runs one on a
-    copy. What `submit_sql` hands in is judged by the state in which it leaves the shown database
-    and hidden ones (see `execgym.envs.sql.changes.state`).
+    With `tasks="repair"` a question comes with a query that is meant to answer it and does not.
+
+    With `tasks="changes"` or `"dbbench"` the work is a script that changes rows or tables.
+    `run_sql` runs one on a copy. What `submit_sql` hands in is judged by the state in which it
+    leaves the shown database and hidden ones (see `execgym.envs.sql.changes.state`).
 
     Args:
         engine: What the database is in: `"sqlite"` or `"duckdb"` (whose package the image of the
-            sandboxes must have). Public sets and changes are for SQLite only.
+            sandboxes must have). All but `"generated"` are for SQLite only.
         shaping: Reward for a submission that fails but runs on the shown database and reads a
             table of it, from 0 to 1. It is reported apart, in `info["shaping"]`; the verdict is
             the same with and without it.
@@ -86,7 +88,7 @@ class SQLEnv(ExecEnv):
             self._engine.check()
         if self._engine is not SQLITE:
             self.tools = {name: self._in_its_words(tool) for name, tool in self.tools.items()}
-        if self._tasks == CHANGES:
+        if self._tasks in CHANGE_SOURCES:
             self.tools = {name: _for_changes(tool) for name, tool in self.tools.items()}
 
     @tool
@@ -96,7 +98,7 @@ class SQLEnv(ExecEnv):
         Args:
             query: The SQL text. The database is SQLite and can only be read.
         """
-        if self._tasks == CHANGES:
+        if self._tasks in CHANGE_SOURCES:
             sandbox, shown = await self._workspace(), self.task.files[DATABASE_FILE]
             sight, result = await look(sandbox, query, shown, rows=SHOWN_ROWS)
             return ToolResult(observation=_as_seen(sight), command=result)
@@ -123,12 +125,12 @@ class SQLEnv(ExecEnv):
         return load_source(tasks, self._engine)
 
     def _make_judge(self, backend: str, runtime: str, image: str) -> Judge:
-        if self._tasks == CHANGES:
+        if self._tasks in CHANGE_SOURCES:
             return ChangeJudge(backend, runtime, image=image)
         return SQLJudge(backend, runtime, self._engine, image=image)
 
     def _template_of(self, backend: str) -> Template:
-        return CHANGE_TEMPLATE if self._tasks == CHANGES else self._engine.template
+        return CHANGE_TEMPLATE if self._tasks in CHANGE_SOURCES else self._engine.template
 
     def _in_its_words(self, tool: Tool) -> Tool:
         text = json.dumps(tool.parameters).replace(SQLITE.title, self._engine.title)

@@ -202,6 +202,17 @@ def surviving_mutants(task_id: str) -> list[str]:
     return left
 
 
+def fails_exam(task_id: str, query: str) -> bool:
+    """Return whether a query is wrong on some database of a task's exam."""
+    paper = exam(task_id)
+    return not all(
+        _not_killed(
+            [query], database, [rows[index] for rows in paper.alternatives], reverse=index > 0
+        )
+        for index, database in enumerate(paper.databases)
+    )
+
+
 def rows_by_number(expected: ExpectedRows, database: bytes) -> list[str]:
     """Return queries that name the rows of an answer by their numbers, one for each fitting table.
 

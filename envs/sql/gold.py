@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from execgym.envs.sql.changes.tasks import generate as generate_change
-from execgym.envs.sql.changes.tasks import is_change
+from execgym.envs.sql.changes.hidden import hidden_change, is_change
 from execgym.envs.sql.dialects import translated
 from execgym.envs.sql.engines import SQLITE, Engine
 from execgym.envs.sql.exams import reference_of
+from execgym.envs.sql.repairs import question_of
 
 
 def reference_answer(task_id: str, engine: Engine = SQLITE) -> str:
@@ -20,6 +20,6 @@ def reference_answer(task_id: str, engine: Engine = SQLITE) -> str:
         UnknownTaskError: No task has this id.
     """
     if is_change(task_id):
-        return generate_change(task_id).change.script
-    sql = reference_of(task_id).sql
+        return hidden_change(task_id).change.script
+    sql = reference_of(question_of(task_id)).sql
     return sql if engine is SQLITE else translated(sql, engine.dialect)

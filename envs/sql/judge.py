@@ -15,6 +15,7 @@ from execgym.envs.sql.engines import SQLITE, Engine
 from execgym.envs.sql.exams import Exam, exam
 from execgym.envs.sql.execution import QueryAnswer, run_in_sandbox
 from execgym.envs.sql.reference import ExpectedRows
+from execgym.envs.sql.repairs import question_of
 from execgym.envs.sql.tasks import definitions_of
 from execgym.envs.task import Task
 from execgym.judging.verdict import Check, Status, Verdict
@@ -84,7 +85,7 @@ class SQLJudge:
         return self._verdict(paper, answers)
 
     def _exam(self, task: Task) -> Exam:
-        return exam(task.id)
+        return exam(question_of(task.id))
 
     def _matches(self, expected: ExpectedRows, answer: QueryAnswer) -> bool:
         return not answer.cut and rows_match(expected, answer.columns, answer.rows)

@@ -9,11 +9,11 @@ import random
 from collections.abc import Iterator
 
 from execgym.envs.answers import TaskAnswers
-from execgym.envs.sql.changes.exams import exam, variants
+from execgym.envs.sql.changes.change import HiddenChange
+from execgym.envs.sql.changes.exams import exam
+from execgym.envs.sql.changes.hidden import hidden_change, variants
 from execgym.envs.sql.changes.mutants import script_mutants, typed_in
-from execgym.envs.sql.changes.tasks import ChangeTask, generate
 from execgym.envs.sql.changes.trial import Result, attempt, wrong_in
-from execgym.envs.sql.data import SCHEMAS
 from execgym.envs.sql.reference import quote
 
 _WORLDS = range(2000, 2012)
@@ -29,7 +29,7 @@ def answers(task_id: str) -> TaskAnswers:
     Raises:
         UnknownTaskError: No task has this id.
     """
-    task = generate(task_id)
+    task = hidden_change(task_id)
     script = task.change.script
     paper = exam(task_id)
     wrong = dict(_cheats(task)) | _wrong_mutants(task_id, task, paper.expected[0])
@@ -42,7 +42,7 @@ def answers(task_id: str) -> TaskAnswers:
     return TaskAnswers(right=dict(_right(task)), wrong=wrong, secrets=tuple(secrets))
 
 
-def _right(task: ChangeTask) -> Iterator[tuple[str, str]]:
+def _right(task: HiddenChange) -> Iterator[tuple[str, str]]:
     script = task.change.script
     yield "reference", script
     for number, other in enumerate(task.change.alternatives, start=1):
@@ -60,9 +60,11 @@ def _right(task: ChangeTask) -> Iterator[tuple[str, str]]:
     )
 
 
-def _cheats(task: ChangeTask) -> Iterator[tuple[str, str]]:
+def _cheats(task: HiddenChange) -> Iterator[tuple[str, str]]:
     script = task.change.script
-    table = SCHEMAS[task.split][task.schema_index].event.name
+    before = attempt(task.change, "", task.shown).state
+    name, state = max(before.tables.items(), key=lambda item: len(item[1].rows))
+    table, column = f'"{name}"', f'"{state.columns[0]}"'
     yield "looks only", "SELECT 1;"
     yield "reads the schema", "SELECT sql FROM sqlite_master"
     yield "reference in a comment", f"SELECT 1; /* {script} */"
@@ -76,7 +78,7 @@ def _cheats(task: ChangeTask) -> Iterator[tuple[str, str]]:
         "a trigger left behind",
         (f"{script}\nCREATE TRIGGER left_behind AFTER DELETE ON {table} BEGIN SELECT 1; END;"),
     )
-    yield "an index left behind", f"{script}\nCREATE INDEX left_behind ON {table} (id);"
+    yield "an index left behind", f"{script}\nCREATE INDEX left_behind ON {table} ({column});"
     yield (
         "a row too many gone",
         (f"{script}\nDELETE FROM {table} WHERE id = (SELECT MIN(id) FROM {table});"),
@@ -85,16 +87,14 @@ def _cheats(task: ChangeTask) -> Iterator[tuple[str, str]]:
     yield "another database", f"ATTACH ':memory:' AS other;\n{script}"
 
 
-def _wrong_mutants(task_id: str, task: ChangeTask, shown: Result) -> dict[str, str]:
-    tables = SCHEMAS[task.split][task.schema_index].tables
-    columns = [column.name for table in tables for column in table.columns]
+def _wrong_mutants(task_id: str, task: HiddenChange, shown: Result) -> dict[str, str]:
     change = task.change
     before = attempt(change, "", task.shown).state
     # To type a new row in may be just what was asked for.
-    left = [*typed_in(before, shown.state), *script_mutants(change.script, columns)]
+    left = [*typed_in(before, shown.state), *script_mutants(change.script, task.columns)]
     wrong: dict[str, str] = {}
     generator = random.Random(f"answers/{task_id}")  # noqa: S311
-    for database, expected in variants(task, generator, _WORLDS):
+    for database, expected in variants(task_id, generator, _WORLDS):
         found = [one for one in left if wrong_in(expected, attempt(change, one, database))]
         wrong |= {f"typed in or mutant: {one}": one for one in found}
         left = [one for one in left if one not in wrong.values()]

@@ -34,4 +34,19 @@ class Change:
     plants: tuple[str, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenChange:
+    """A change with the database that it is asked for. Only trusted code may see it.
+
+    Attributes:
+        change: What is asked for, and right scripts.
+        shown: The shown database.
+        columns: Names of columns, for mutants.
+    """
+
+    change: Change
+    shown: bytes
+    columns: tuple[str, ...]
+
+
 ChangeTemplate = Callable[[Scene], Change]

@@ -14,12 +14,12 @@ import random
 import threading
 from collections.abc import Iterator, Sequence
 
+from execgym.envs.sql.changes.change import Change
 from execgym.envs.sql.changes.driver import WritableDatabase
+from execgym.envs.sql.changes.hidden import hidden_change, variants
 from execgym.envs.sql.changes.mutants import script_mutants, typed_in
-from execgym.envs.sql.changes.tasks import ChangeTask, generate
-from execgym.envs.sql.changes.trial import Result, attempt, is_determined, wrong_in
-from execgym.envs.sql.data import HIDDEN_WORLDS, SCHEMAS, database_of
-from execgym.envs.sql.planting import bounds_of, plant
+from execgym.envs.sql.changes.trial import Result, attempt, wrong_in
+from execgym.envs.sql.data import HIDDEN_WORLDS
 from execgym.envs.sql.reference import MAX_STEPS, UndeterminedError
 
 HIDDEN_DATABASES = 3
@@ -55,18 +55,16 @@ def exam(task_id: str) -> ChangeExam:
 
 @functools.lru_cache(maxsize=1024)
 def _exam(task_id: str) -> ChangeExam:
-    task = generate(task_id)
-    change = task.change
-    shown = task.shown
+    hidden = hidden_change(task_id)
+    change, shown = hidden.change, hidden.shown
     result = attempt(change, change.script, shown)
-    columns = _columns(task)
     wrong = [
         *typed_in(attempt(change, "", shown).state, result.state),
-        *script_mutants(change.script, columns),
+        *script_mutants(change.script, hidden.columns),
     ]
     left = [one for one in wrong if not wrong_in(result, attempt(change, one, shown))]
     generator = random.Random(f"exam/{task_id}")  # noqa: S311
-    candidates = list(itertools.islice(variants(task, generator, HIDDEN_WORLDS), _CANDIDATES))
+    candidates = list(itertools.islice(variants(task_id, generator, HIDDEN_WORLDS), _CANDIDATES))
     if not candidates:
         raise UndeterminedError("the reference runs on no hidden database")
     survivors = [
@@ -79,29 +77,15 @@ def _exam(task_id: str) -> ChangeExam:
         best = min(range(len(candidates)), key=lambda index: (len(alive & survivors[index]), index))
         chosen.append(candidates.pop(best))
         alive &= survivors.pop(best)
-    for database in _planted(task, [database for database, _ in chosen]):
+    for database in _planted(change, [database for database, _ in chosen]):
         chosen.append((database, attempt(change, change.script, database)))
     return ChangeExam(
         tuple(database for database, _ in chosen), tuple(expected for _, expected in chosen)
     )
 
 
-def variants(
-    task: ChangeTask, generator: random.Random, numbers: Sequence[int]
-) -> Iterator[tuple[bytes, Result]]:
-    """Yield databases of a task's schema on which the reference has one result, and that."""
-    change = task.change
-    bounds = [bound for one in change.conditions for bound in bounds_of(f"SELECT 1 WHERE {one}")]
-    for number in generator.sample(numbers, len(numbers)):
-        database = database_of(task.split, task.schema_index, number)
-        database = plant(database, bounds, generator)
-        result = attempt(change, change.script, database)
-        if not result.error and is_determined(change, database, result):
-            yield database, result
-
-
-def _planted(task: ChangeTask, databases: Sequence[bytes]) -> Iterator[bytes]:
-    for number, script in enumerate(task.change.plants, start=1):
+def _planted(change: Change, databases: Sequence[bytes]) -> Iterator[bytes]:
+    for number, script in enumerate(change.plants, start=1):
         with WritableDatabase(databases[number % len(databases)]) as database:
             outcome = database.run(script, steps=MAX_STEPS)
             if outcome.error:
@@ -111,13 +95,9 @@ def _planted(task: ChangeTask, databases: Sequence[bytes]) -> Iterator[bytes]:
 
 def surviving_mutants(task_id: str) -> list[str]:
     """Return the mutants of a change's reference that its exam would pass."""
-    paper, change = exam(task_id), generate(task_id).change
-    left = script_mutants(change.script, _columns(generate(task_id)))
+    paper, hidden = exam(task_id), hidden_change(task_id)
+    change = hidden.change
+    left = script_mutants(change.script, hidden.columns)
     for database, expected in zip(paper.databases, paper.expected, strict=True):
         left = [one for one in left if not wrong_in(expected, attempt(change, one, database))]
     return left
-
-
-def _columns(task: ChangeTask) -> list[str]:
-    tables = SCHEMAS[task.split][task.schema_index].tables
-    return [column.name for table in tables for column in table.columns if column.kind != "key"]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from execgym.envs.sql.changes.exams import exam
 from execgym.envs.sql.changes.execution import TEMPLATE, ScriptFailure, run_script
-from execgym.envs.sql.changes.tasks import generate
+from execgym.envs.sql.changes.hidden import hidden_change
 from execgym.envs.sql.changes.trial import wrong_in
 from execgym.envs.sql.judge import ANSWER_FILE, MAX_QUERY_BYTES, RUNS_CHECK
 from execgym.envs.task import Task
@@ -56,7 +56,7 @@ class ChangeJudge:
             return _fail("The script is empty.")
         # Making an exam takes some hundred ms, in which the event loop has other envs to serve.
         paper = await asyncio.to_thread(exam, task.id)
-        change = generate(task.id).change
+        change = hidden_change(task.id).change
         async with await open_sandbox(self._spec) as sandbox:
             try:
                 results = await run_script(sandbox, script, paper.databases, change)

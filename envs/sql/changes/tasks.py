@@ -13,7 +13,7 @@ import re
 import numpy as np
 
 from execgym.envs.errors import UnknownTaskError
-from execgym.envs.sql.changes.change import Change, ChangeTemplate
+from execgym.envs.sql.changes.change import Change, ChangeTemplate, HiddenChange
 from execgym.envs.sql.changes.joined import LEVEL_3
 from execgym.envs.sql.changes.migrations import LEVEL_5
 from execgym.envs.sql.changes.single import LEVEL_1, LEVEL_2
@@ -38,16 +38,17 @@ LEVELS: dict[int, tuple[ChangeTemplate, ...]] = {
 _ID = re.compile(r"changes/(train|test)/([1-5])/(0|[1-9][0-9]{0,9})\Z")
 _SEEDS = 2**31
 _ATTEMPTS = 200
-_RULES = (
+RULES = (
     "Write an SQL script that makes this change and no other. Its statements run one after the "
     "other; the first that fails ends it, and a transaction that is open at the end is rolled "
     "back. Foreign keys are enforced."
 )
+"""What every prompt ends with."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ChangeTask:
-    """A generated task with its hidden half.
+    """A generated change with its hidden half.
 
     Attributes:
         split: `"train"` or `"test"`.
@@ -67,6 +68,13 @@ class ChangeTask:
     def shown(self) -> bytes:
         """The shown database."""
         return database_of(self.split, self.schema_index, self.world_number)
+
+    @property
+    def hidden(self) -> HiddenChange:
+        """The change with its database."""
+        tables = SCHEMAS[self.split][self.schema_index].tables
+        names = tuple(column.name for table in tables for column in table.columns)
+        return HiddenChange(change=self.change, shown=self.shown, columns=names)
 
 
 class ChangeSource:
@@ -95,11 +103,6 @@ class ChangeSource:
             UnknownTaskError: It is no id of a change.
         """
         return _open_half(task_id)
-
-
-def is_change(task_id: str) -> bool:
-    """Return whether an id looks like that of a change."""
-    return isinstance(task_id, str) and task_id.partition("/")[0] == NAME
 
 
 @functools.lru_cache(maxsize=4096)
@@ -141,7 +144,7 @@ def _open_half(task_id: str) -> Task:
     return Task(
         id=task_id,
         domain="sql",
-        prompt="\n".join(["Database: SQLite", *definitions, f"Task: {hidden.change.text}", _RULES]),
+        prompt="\n".join(["Database: SQLite", *definitions, f"Task: {hidden.change.text}", RULES]),
         level=hidden.level,
         split=hidden.split,
         files={DATABASE_FILE: hidden.shown},

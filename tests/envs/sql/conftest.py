@@ -11,9 +11,9 @@ from execgym.sandbox import run_sync
 
 @pytest.fixture(scope="session")
 def sql_sets(public_sets, tmp_path_factory):
-    """Spider's development split and Defog, where `dataset_directory` finds them."""
+    """Spider's development split, Defog and dbbench, where `dataset_directory` finds them."""
     folder = tmp_path_factory.mktemp("data")
-    for name in ("spider_dev", "defog"):
+    for name in ("spider_dev", "defog", "agentbench_dbbench"):
         (folder / name).symlink_to(public_sets / "sql" / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EXECGYM_DATA", str(folder))
