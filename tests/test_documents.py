@@ -11,8 +11,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Each takes minutes: what they run has tests of its own.
-LONG = ("execgym train",)
+# They take long, and what they run has tests of its own.
+LONG = ("execgym train", "execgym validate")
 
 
 def blocks(language: str):

@@ -26,7 +26,11 @@ def altered(**changes):
 
 @pytest.mark.parametrize(
     ("env_id", "levels", "count"),
-    [("SQL-v0", [], 5), ("Coding-v0", [], 5), ("DataAnalysis-v0", ["--level", "2"], 1)],
+    [
+        ("SQL-v0", [], 5),
+        ("Coding-v0", ["--level", "3"], 1),
+        ("DataAnalysis-v0", ["--level", "2"], 1),
+    ],
 )
 def test_a_sample_of_every_domain_is_clean(env_id, levels, count, tmp_path):
     path = tmp_path / "report.json"

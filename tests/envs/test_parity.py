@@ -12,8 +12,8 @@ from execgym.cli.sources import known_answers
 from execgym.sandbox import run_sync
 
 AT_ONCE = 4
-TASKS_OF_EACH = 3
-WRONG_OF_EACH = 12
+TASKS_OF_EACH = 2
+WRONG_OF_EACH = 15
 MOST_ACCEPTED = 2
 """A mutant in hundreds passes, on every backend: `execgym validate` tells the rate."""
 

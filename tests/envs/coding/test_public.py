@@ -77,7 +77,7 @@ def test_every_reference_passes(name, part, data):
 def test_no_trivial_answer_passes(name, data):
     source = load_source(name)
     answers = []
-    for task_id in all_ids(source)[:: 25 if name == "mbpp" else 9]:
+    for task_id in all_ids(source)[:: 60 if name == "mbpp" else 21]:
         entry = next(iter(source.hidden(task_id, random.Random(1)).code.proxies.values()))
         answers += [
             (task_id, text)
@@ -98,7 +98,7 @@ def test_no_trivial_answer_passes(name, data):
 def test_no_constant_passes_a_set_with_further_inputs(data):
     source = load_source("humaneval_plus")
     answers = []
-    for task_id in all_ids(source)[::6]:
+    for task_id in all_ids(source)[::12]:
         entry = next(iter(source.hidden(task_id, random.Random(1)).code.proxies.values()))
         answers += [
             (task_id, f"def {entry}(*a, **k): return {value}")
