@@ -250,7 +250,8 @@ def _play_under(condition: Condition, work: str) -> dict[str, str]:
 
 
 def _print(reports: Sequence[EnvReport]) -> None:
-    console = Console()
+    # What is no terminal counts as one of 80 columns, which would cut figures.
+    console = Console(width=None if sys.stdout.isatty() else 120)
     table = Table("env", "tasks", "right refused (FNR)", "wrong passed (FPR)", "findings", "s")
     for report in reports:
         table.add_row(

@@ -18,6 +18,9 @@ Row = tuple[Value, ...]
 VALUE_BYTES = 1_000_000
 """Largest text, BLOB or row that a query may make."""
 
+NAME_LENGTH = 200
+"""Characters of a column's name."""
+
 _STEPS_A_CALL = 1000
 _PAGE_BYTES = 1024
 _SQLITE_LIMITS = {
@@ -40,6 +43,14 @@ ROWS_A_STATEMENT = 500
 
 class QueryError(Exception):
     """The query could not be run, or broke a bound. The text says why."""
+
+
+def column_names(description: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the names of an answer's columns, cut where they are absurdly long.
+
+    A query of few bytes can give thousands of columns the name that is most of its text.
+    """
+    return [str(column[0])[:NAME_LENGTH] for column in description]
 
 
 class Database(Protocol):
@@ -198,7 +209,7 @@ class ReadOnlyDatabase:
             cursor = self._connection.execute(query.rstrip("; \t\r\n"))
             if cursor.description is None:
                 raise QueryError("the query returns no rows: it must be one SELECT")
-            names = [str(column[0]) for column in cursor.description]
+            names = column_names(cursor.description)
             bounded = BoundedRows(rows, size)
             for row in cursor:
                 if not bounded.add(row):

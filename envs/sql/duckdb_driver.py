@@ -89,7 +89,7 @@ class DuckDBDatabase:
         try:
             self._check(query)
             answer = self._connection.execute(query)
-            names = [str(column[0]) for column in answer.description]
+            names = driver.column_names(answer.description)
             bounded = driver.BoundedRows(rows, size)
             while True:
                 part = answer.fetchmany(_ROWS_A_FETCH)

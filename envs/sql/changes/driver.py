@@ -17,6 +17,7 @@ VALUE_BYTES = 1_000_000
 _STEPS_A_CALL = 1000
 _MAX_PAGES = 20_000
 _NAME_LENGTH = 200
+_ANSWER_BYTES = 200_000
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: VALUE_BYTES,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 200_000,
@@ -132,10 +133,8 @@ class WritableDatabase:
             for statement in statements(script):
                 cursor = self._connection.execute(statement)
                 if cursor.description is not None:
-                    outcome.columns = [str(column[0]) for column in cursor.description]
-                    outcome.rows = cursor.fetchmany(rows + 1)
-                    outcome.cut = len(outcome.rows) > rows
-                    del outcome.rows[rows:]
+                    outcome.columns = [str(each[0])[:_NAME_LENGTH] for each in cursor.description]
+                    outcome.rows, outcome.cut = _first(cursor, rows)
                 # What a RETURNING leaves unread is done all the same.
                 cursor.close()
         except sqlite3.OperationalError as error:
@@ -158,7 +157,7 @@ class WritableDatabase:
 
         Args:
             rows: Rows of all tables after which the rest is left out, which `"cut"` tells.
-            size: Bytes of their values, 8 each and the length of texts, after which it is.
+            size: Bytes of names and values after which it is.
         """
         connection = self._connection
         kinds = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
@@ -170,10 +169,16 @@ class WritableDatabase:
             quoted = _quoted(name)
             facts = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
             columns = [fact[1] for fact in facts]
+            references = sorted(self._references(quoted))
+            indexes = sorted(self._indexes(quoted))
+            size -= _size((name, *facts, *references, *indexes))
+            if size < 0:
+                cut = True
+                break
             listed = ", ".join(map(_quoted, columns))
             found: list[tuple[Any, ...]] = []
             for row in connection.execute(f"SELECT {listed} FROM {quoted}"):
-                size -= sum(8 + (len(v) if isinstance(v, (str, bytes)) else 0) for v in row)
+                size -= _size(row)
                 if len(found) >= rows or size < 0:
                     cut = True
                     break
@@ -185,14 +190,17 @@ class WritableDatabase:
                     for _, name, declared, filled, _, key, hidden in facts
                 ],
                 "rows": found,
-                "references": sorted(self._references(quoted)),
-                "indexes": sorted(self._indexes(quoted)),
+                "references": references,
+                "indexes": indexes,
             }
+        others = sorted(
+            (str(kind), str(name)) for kind, name in kinds if kind in ("view", "trigger")
+        )
+        if _size(others) > size:
+            cut, others = True, []
         return {
             "tables": tables,
-            "others": sorted(
-                (str(kind), str(name)) for kind, name in kinds if kind in ("view", "trigger")
-            ),
+            "others": others,
             "sound": self._is_sound(),
             "cut": cut,
         }
@@ -311,6 +319,27 @@ def _authorize(
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _REFUSED_FUNCTIONS:
         return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK
+
+
+def _first(cursor: sqlite3.Cursor, most: int) -> tuple[list[tuple[Any, ...]], bool]:
+    """Return the first rows of an answer, and whether there are more."""
+    found: list[tuple[Any, ...]] = []
+    size = _ANSWER_BYTES
+    for row in cursor:
+        size -= _size(row)
+        if len(found) >= most or size < 0:
+            return found, True
+        found.append(row)
+    return found, False
+
+
+def _size(value: Any) -> int:
+    """Return about how many bytes it takes to tell a value."""
+    if isinstance(value, (str, bytes)):
+        return 8 + 4 * len(value)
+    if isinstance(value, (tuple, list)):
+        return 8 + sum(map(_size, value))
+    return 8
 
 
 def _quoted(name: Any) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 from execgym.envs.sql.changes import driver
 from execgym.envs.sql.changes.change import Change
-from execgym.envs.sql.changes.trial import Result, read_result
+from execgym.envs.sql.changes.trial import MAX_STATE_BYTES, Result, read_result
 from execgym.envs.sql.driver import Row
-from execgym.envs.sql.reference import MAX_BYTES, MAX_ROWS, MAX_STEPS
+from execgym.envs.sql.reference import MAX_ROWS, MAX_STEPS
 from execgym.judging import codec
 from execgym.sandbox import CommandResult, Sandbox, Template
 
@@ -88,7 +88,7 @@ async def run_script(
         "times": change.times,
         "probes": list(change.probes),
         "rows": MAX_ROWS,
-        "size": MAX_BYTES,
+        "size": MAX_STATE_BYTES,
         "steps": MAX_STEPS,
     }
     answer, result = await _ask(sandbox, request)

@@ -123,8 +123,8 @@ def category_table(scene: Scene) -> Change:
         kind="category_table",
         text=f"Give the values of {table.name}.{column.name} a table of their own: {name}, with "
         "id (INTEGER, the primary key) and name (TEXT, never NULL, unique). Number them from 1 in "
-        f"alphabetical order. In {table.name}, put a column {link} (INTEGER, which refers to "
-        f"{name}.id) in the place of {column.name}.",
+        f"alphabetical order. In {table.name}, put a column {link} (INTEGER, without NOT NULL, "
+        f"which refers to {name}.id) in the place of {column.name}.",
         script=f"{create}\n{fill}\n{rest}",
         alternatives=(f"BEGIN;\n{create}\n{by_rank}\n{rest}\nCOMMIT;",),
         probes=(

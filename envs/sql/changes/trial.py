@@ -8,8 +8,11 @@ from typing import Any
 from execgym.envs.sql.changes.change import Change
 from execgym.envs.sql.changes.driver import run_on_all
 from execgym.envs.sql.changes.state import DatabaseState, difference, read_state
-from execgym.envs.sql.reference import MAX_BYTES, MAX_ROWS, MAX_STEPS
+from execgym.envs.sql.reference import MAX_ROWS, MAX_STEPS
 from execgym.judging.compare import same_value
+
+MAX_STATE_BYTES = 1_200_000
+"""What a state may take to tell, as the driver counts it. Five of them are one message."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def attempt(change: Change, script: str, database: bytes, *, reverse: bool = Fal
         times=change.times,
         probes=change.probes,
         rows=MAX_ROWS,
-        size=MAX_BYTES,
+        size=MAX_STATE_BYTES,
         steps=MAX_STEPS,
         reverse=reverse,
     )

@@ -225,3 +225,20 @@ def test_many_episodes_may_run_at_once():
         return await asyncio.gather(*map(play, range(12)))
 
     assert run_sync(play_all()) == [1.0] * 12
+
+
+@pytest.mark.parametrize(("engine", "width"), [("sqlite", 4), ("sqlite", 30), ("duckdb", 2)])
+def test_a_query_whose_column_names_would_flood_the_judge_is_only_a_wrong_one(engine, width):
+    joined = ", ".join(f"t a{number}" for number in range(60))
+    wide = ", ".join(f"u b{number}" for number in range(width))
+    query = (
+        f'WITH t AS (SELECT 1 AS "{"x" * 95_000}"), u AS (SELECT * FROM {joined}) '
+        f"SELECT * FROM {wide}"
+    )
+    env = gymnasium.make("execgym/SQL-v0", engine=engine, disable_env_checker=True).unwrapped
+    env.reset(seed=1)
+    observation, *_ = env.step(json.dumps({"name": "run_sql", "arguments": {"query": query}}))
+    assert len(observation) < 1_000_000
+    _, reward, terminated, _, info = env.step(query)
+    assert (reward, terminated, info["reward_valid"]) == (0.0, True, True)
+    env.close()

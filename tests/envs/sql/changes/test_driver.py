@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execgym.envs.sql.changes.driver import WritableDatabase, run_on_all, statements
+from execgym.envs.sql.changes.driver import WritableDatabase, look, run_on_all, statements
+from execgym.envs.sql.changes.trial import MAX_STATE_BYTES
 from execgym.envs.sql.driver import build_database
+from execgym.judging import codec
 
 DATABASE = build_database(
     [
@@ -205,3 +207,45 @@ def test_what_a_script_can_do_is_what_sqlites_own_shell_could_do_with_it():
     other.executescript(script)
     assert owners(state) == other.execute("SELECT * FROM owner ORDER BY id").fetchall()
     other.close()
+
+
+FLOODS = {
+    "names of columns": (
+        'CREATE TABLE t ("{long}"); CREATE TABLE u AS SELECT {fifty}; SELECT * FROM u a, u b, u c'
+    ),
+    "tables": "{tables}",
+    "views": "{views}",
+    "a view's long name": 'CREATE VIEW "{long}" AS SELECT 1',
+    "indexes": "CREATE TABLE t ({columns}); {indexes}",
+    "values": "SELECT hex(zeroblob(400000)) FROM owner",
+    "rows of a look": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 90000) "
+    "SELECT i, hex(zeroblob(200)) FROM n",
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_whatever_a_script_makes_what_is_told_of_it_is_bounded(name):
+    long = "x" * 60_000
+    script = FLOODS[name].format(
+        long=long,
+        fifty=", ".join(f'1 AS "{number}{long[:1800]}"' for number in range(50)),
+        tables=";".join(f"CREATE TABLE t{n} (a, b, c)" for n in range(3000)),
+        views=";".join(f'CREATE VIEW "v{n}{long[:50]}" AS SELECT 1' for n in range(900)),
+        columns=", ".join(f"c{n}" for n in range(60)),
+        indexes=";".join(
+            f"CREATE INDEX i{n} ON t ({', '.join(f'c{m}' for m in range(n % 50 + 1))})"
+            for n in range(300)
+        ),
+    )
+    (answer,) = run_on_all(
+        [DATABASE],
+        script,
+        times=1,
+        probes=["SELECT name FROM sqlite_master"],
+        rows=5000,
+        size=MAX_STATE_BYTES,
+        steps=10**7,
+    )
+    seen = look({"databases": [DATABASE], "script": script, "steps": 10**7, "rows": 5000})
+    for told in (answer, seen):
+        assert len(codec.encode(told)) < 1_600_000
