@@ -28,7 +28,15 @@ _PROGRAM = "import execgym_sql_change_driver\nexecgym_sql_change_driver.main()\n
 
 
 class ScriptFailure(Exception):
-    """A script brought its driver down. The text says how."""
+    """A script brought its driver down. The text says how.
+
+    Attributes:
+        command: How the driver ended.
+    """
+
+    def __init__(self, reason: str, command: CommandResult) -> None:
+        super().__init__(reason)
+        self.command = command
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +75,10 @@ async def look(
     }
     try:
         answer, result = await _ask(sandbox, request)
-        return _read_sight(answer), result
+        return _read_sight(answer, result), result
     except ScriptFailure as failure:
-        return Sight(error=str(failure), columns=(), rows=(), cut=False, changes=0), failure.args[1]
+        sight = Sight(error=str(failure), columns=(), rows=(), cut=False, changes=0)
+        return sight, failure.command
 
 
 async def run_script(
@@ -120,11 +129,14 @@ async def _ask(sandbox: Sandbox, request: dict[str, Any]) -> tuple[Any, CommandR
     )
 
 
-def _read_sight(answer: Any) -> Sight:
-    return Sight(
-        error=str(answer["error"]),
-        columns=tuple(str(name) for name in answer["columns"]),
-        rows=tuple(tuple(row) for row in answer["rows"]),
-        cut=bool(answer["cut"]),
-        changes=int(answer["changes"]),
-    )
+def _read_sight(answer: Any, result: CommandResult) -> Sight:
+    try:
+        return Sight(
+            error=str(answer["error"]),
+            columns=tuple(str(name) for name in answer["columns"]),
+            rows=tuple(tuple(row) for row in answer["rows"]),
+            cut=bool(answer["cut"]),
+            changes=int(answer["changes"]),
+        )
+    except (ValueError, TypeError, KeyError):
+        raise ScriptFailure("what it gave cannot be read", result) from None

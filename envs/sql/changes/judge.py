@@ -61,7 +61,7 @@ class ChangeJudge:
             try:
                 results = await run_script(sandbox, script, paper.databases, change)
             except ScriptFailure as failure:
-                return _fail(f"The script fails: {failure.args[0]}.")
+                return _fail(f"The script fails: {failure}.")
         runs = Check(name=RUNS_CHECK, passed=not results[0].error)
         wrong = wrong_in(paper.expected[0], results[0])
         shown = Check(name=_SHOWN_CHECK, passed=not wrong)
