@@ -59,6 +59,7 @@ def train(
     try:
         from execgym.agents.train import TrainConfig
         from execgym.agents.train import train as run_training
+        from execgym.envs.sql.changes.hidden import CHANGE_SOURCES
     except ImportError as error:
         fail(
             ValueError(
@@ -74,6 +75,9 @@ def train(
         }
         if shaping:
             options["shaping"] = shaping
+        # A query begins with SELECT, which is given to a model that only continues text; a script
+        # may begin with anything.
+        suffix, begun = ("\nSQL:", "") if tasks in CHANGE_SOURCES else ("\nSQL: SELECT", "SELECT")
         config = TrainConfig(
             run_directory=run_directory,
             env=env_id,
@@ -83,6 +87,8 @@ def train(
             device=device,
             lora_rank=lora_rank,
             prompt="chat" if prompt is Prompt.CHAT else "raw",
+            raw_suffix=suffix,
+            raw_action_prefix=begun,
             max_new_tokens=max_new_tokens,
             groups_per_step=groups_per_step,
             group_size=group_size,

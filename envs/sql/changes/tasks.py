@@ -38,6 +38,7 @@ LEVELS: dict[int, tuple[ChangeTemplate, ...]] = {
 _ID = re.compile(r"changes/(train|test)/([1-5])/(0|[1-9][0-9]{0,9})\Z")
 _SEEDS = 2**31
 _ATTEMPTS = 200
+_SHORT_LEVELS = 3
 RULES = (
     "Write an SQL script that makes this change and no other. Its statements run one after the "
     "other; the first that fails ends it, and a transaction that is open at the end is rolled "
@@ -140,7 +141,12 @@ def generate(task_id: str) -> ChangeTask:
 def _open_half(task_id: str) -> Task:
     hidden = generate(task_id)
     schema = SCHEMAS[hidden.split][hidden.schema_index]
-    definitions = [f"{table_definition(table)};" for table in schema.tables]
+    # Short prompts where one or two tables are all that there is to it.
+    definitions = [
+        f"{table_definition(table)};"
+        for table in schema.tables
+        if hidden.level > _SHORT_LEVELS or re.search(rf"\b{table.name}\b", hidden.change.script)
+    ]
     return Task(
         id=task_id,
         domain="sql",

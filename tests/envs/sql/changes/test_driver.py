@@ -229,7 +229,7 @@ def test_whatever_a_script_makes_what_is_told_of_it_is_bounded(name):
     script = FLOODS[name].format(
         long=long,
         fifty=", ".join(f'1 AS "{number}{long[:1800]}"' for number in range(50)),
-        tables=";".join(f"CREATE TABLE t{n} (a, b, c)" for n in range(3000)),
+        tables=";".join(f"CREATE TABLE t{n} (a, b, c)" for n in range(1000)),
         views=";".join(f'CREATE VIEW "v{n}{long[:50]}" AS SELECT 1' for n in range(900)),
         columns=", ".join(f"c{n}" for n in range(60)),
         indexes=";".join(
