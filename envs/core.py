@@ -541,6 +541,7 @@ class ExecEnv(gymnasium.Env[str, str], abc.ABC):
         """Return the task of a state that can go on in this env."""
         if not isinstance(state, EpisodeState):
             raise InvalidStateError(f"a state is what snapshot returns, not {state!r:.80}")
+        state.check_form()
         if (state.domain, state.tasks) != (self.domain, self._tasks):
             raise InvalidStateError(
                 f"the state is of {state.domain} with tasks={state.tasks!r}, and this env of "

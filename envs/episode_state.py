@@ -43,6 +43,32 @@ class EpisodeState:
         """What the model was shown last."""
         return self.transcript[-1][1]
 
+    def check_form(self) -> None:
+        """Check that the state is of the types that it says, wherever it has been.
+
+        Raises:
+            InvalidStateError: It is not.
+        """
+        texts = (self.domain, self.tasks, self.task_id)
+        numbers = (self.seconds, self.cpu_seconds)
+        said = self.transcript
+        sound = (
+            all(type(text) is str for text in texts)
+            and type(self.turn) is int
+            and all(type(number) in (int, float) and number >= 0 for number in numbers)
+            and type(self.peak_memory_bytes) is int
+            and type(said) is tuple
+            and all(
+                type(entry) is tuple
+                and len(entry) == 2
+                and all(type(part) is str for part in entry)
+                for entry in said
+            )
+            and (self.workspace is None or type(self.workspace) is bytes)
+        )
+        if not sound:
+            raise InvalidStateError("the state has a field of another type than it should have")
+
     def check(self, task: Task) -> None:
         """Check that the task is still the one that the episode was about.
 

@@ -1,4 +1,4 @@
-"""Chance that nobody can foresee and that is the same again: it is drawn from the submission."""
+"""Chance that is hard to prepare for and the same again: it is drawn from the submission."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ def submission_chance(task_id: str, artifacts: Mapping[str, bytes]) -> random.Ra
     """Return the generator by which a submission is judged.
 
     Equal submissions are judged alike in every process, so that equal actions get equal rewards and
-    equal words. Whoever writes one cannot have prepared for what it will meet: any change for the
-    sake of that changes it (the heuristic of Fiat and Shamir, "How to prove yourself", 1986).
+    equal words. Any change for the sake of what a submission will meet changes that (the heuristic
+    of Fiat and Shamir, "How to prove yourself", 1986). It is no secret: whoever has this package at
+    hand while writing, which no sandbox gives, could try variants until the draw suits. So a task
+    never rests on it alone.
 
     Args:
         task_id: The task.

@@ -26,6 +26,9 @@ _NOT_OF_THE_IMAGE = ("dev", "proc", "sys")
 _ALSO_NOT = (".dockerenv", RECORD_NAME)
 _PIECE_BYTES = 1 << 20
 _LARGEST_NAME = 255
+_LONGEST_PATH = 4095
+_DEEPEST = 128
+_LATEST = float(2**33)
 _SLACK_BYTES = 64 * 1024 * 1024
 _MAX_ENTRIES = 2_000_000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -158,7 +161,7 @@ class _Tree:
     def _add_folder(self, parent: int, path: tuple[str, ...], member: tarfile.TarInfo) -> None:
         if path not in self._folders:
             os.mkdir(path[-1], 0o700, dir_fd=parent)
-        self._folders[path] = (member.mode & 0o777, max(0.0, float(member.mtime)))
+        self._folders[path] = (member.mode & 0o777, _time(member))
 
     def _add_file(
         self, parent: int, name: str, archive: tarfile.TarFile, member: tarfile.TarInfo
@@ -172,8 +175,7 @@ class _Tree:
             if contents is not None:
                 shutil.copyfileobj(contents, file, _PIECE_BYTES)
             os.fchmod(fd, member.mode & 0o777)
-            modified = max(0.0, float(member.mtime))
-            os.utime(fd, (modified, modified))
+            os.utime(fd, (_time(member), _time(member)))
 
     def _add_hard_link(self, path: tuple[str, ...], member: tarfile.TarInfo) -> None:
         target = _path(member.linkname)
@@ -225,9 +227,17 @@ def _path(name: str) -> tuple[str, ...]:
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts or "\0" in name:
         raise UnsafeArchiveError(f"{name!r} leads out of the folder")
+    if len(parts) > _DEEPEST or len(os.fsencode(name)) > _LONGEST_PATH:
+        raise UnsafeArchiveError(f"{name[:80]!r}... is too long or too deep a path")
     if any(len(os.fsencode(part)) > _LARGEST_NAME for part in parts):
         raise UnsafeArchiveError(f"{name[:80]!r}... has a part of more than {_LARGEST_NAME} bytes")
     return parts
+
+
+def _time(member: tarfile.TarInfo) -> float:
+    """Return when an entry was changed, within what a file system can say."""
+    # Of NaN this makes zero, too.
+    return min(max(0.0, float(member.mtime)), _LATEST) if member.mtime > 0 else 0.0
 
 
 def _check_target(member: tarfile.TarInfo) -> None:
@@ -241,15 +251,21 @@ class _Export:
 
     def __init__(self, client: DockerClient, image: str) -> None:
         self._client = client
-        made = client.api.create_container(
-            image, ["execgym-unpack"], network_disabled=True, labels=labels("unpack")
-        )
-        self._container = str(made["Id"])
+        self._image = image
+        self._container = ""
         self._pieces: Iterator[bytes] = iter(())
         self._left = b""
 
     def __enter__(self) -> BinaryIO:
-        self._pieces = self._client.api.export(self._container, chunk_size=_PIECE_BYTES)
+        made = self._client.api.create_container(
+            self._image, ["execgym-unpack"], network_disabled=True, labels=labels("unpack")
+        )
+        self._container = str(made["Id"])
+        try:
+            self._pieces = self._client.api.export(self._container, chunk_size=_PIECE_BYTES)
+        except BaseException:
+            self.__exit__()
+            raise
         return self  # type: ignore[return-value]
 
     def __exit__(self, *_: object) -> None:
@@ -288,6 +304,10 @@ def _remove(folder: str) -> None:
     """Remove a tree, closed folders included."""
     if not os.path.lexists(folder):
         return
-    for path, _, _ in os.walk(folder):
-        os.chmod(path, 0o700)
+    os.chmod(folder, 0o700)
+    for path, folders, _ in os.walk(folder):
+        # They are looked into next.
+        for name in folders:
+            if not os.path.islink(os.path.join(path, name)):
+                os.chmod(os.path.join(path, name), 0o700)
     shutil.rmtree(folder, ignore_errors=True)

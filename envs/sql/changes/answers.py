@@ -13,6 +13,7 @@ from execgym.envs.sql.changes.change import HiddenChange
 from execgym.envs.sql.changes.exams import exam
 from execgym.envs.sql.changes.hidden import hidden_change, variants
 from execgym.envs.sql.changes.mutants import script_mutants, typed_in
+from execgym.envs.sql.changes.state import DatabaseState
 from execgym.envs.sql.changes.trial import Result, attempt, wrong_in
 from execgym.envs.sql.reference import quote
 
@@ -85,13 +86,43 @@ def _cheats(task: HiddenChange) -> Iterator[tuple[str, str]]:
     )
     yield "a failing statement behind it", f"{script}\nSELECT * FROM no_such_table;"
     yield "another database", f"ATTACH ':memory:' AS other;\n{script}"
+    yield "on temporary tables of the same names", _on_shadows(before, script)
+    yield (
+        "a foreign key to nothing",
+        (f"{script}\nCREATE TABLE left_behind (a REFERENCES {table}({column}));"),
+    )
+    yield (
+        "a column that cannot be read",
+        (
+            f"{script}\nALTER TABLE {table} ADD COLUMN left_behind AS "
+            "(abs(-9223372036854775807 - 1));"
+        ),
+    )
+    for number, wrong in enumerate(task.change.wrongs, start=1):
+        yield f"looks right {number}", wrong
+
+
+def _on_shadows(state: DatabaseState, script: str) -> str:
+    """Return a script that makes the change, but in temporary tables that stand before the real."""
+    lines = ["PRAGMA foreign_keys = OFF;"]
+    for name, table in state.tables.items():
+        columns = ", ".join(
+            f'"{column}" {facts[0]}{" PRIMARY KEY" if facts[2] else ""}'
+            for column, facts in table.facts.items()
+        )
+        lines.append(f'CREATE TEMP TABLE "{name}" ({columns});')
+        lines.append(f'INSERT INTO temp."{name}" SELECT * FROM main."{name}";')
+    return "\n".join([*lines, script])
 
 
 def _wrong_mutants(task_id: str, task: HiddenChange, shown: Result) -> dict[str, str]:
     change = task.change
     before = attempt(change, "", task.shown).state
     # To type a new row in may be just what was asked for.
-    left = [*typed_in(before, shown.state), *script_mutants(change.script, task.columns)]
+    left = [
+        *typed_in(before, shown.state),
+        *script_mutants(change.script, task.columns),
+    ]
     wrong: dict[str, str] = {}
     generator = random.Random(f"answers/{task_id}")  # noqa: S311
     for database, expected in variants(task_id, generator, _WORLDS):

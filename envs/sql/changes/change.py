@@ -22,6 +22,7 @@ class Change:
         probes: Scripts that tell what the new state allows: whether they fail, and what rows they
             give, has to be as after the reference.
         plants: Scripts that each make a further hidden database of one: cases that are rare.
+        wrongs: Scripts that look right and are not, as far as the template can tell.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Change:
     times: int = 1
     probes: tuple[str, ...] = ()
     plants: tuple[str, ...] = ()
+    wrongs: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

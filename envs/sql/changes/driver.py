@@ -11,6 +11,9 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+READY = b"ready"
+"""What the driver says before it runs a script."""
+
 VALUE_BYTES = 1_000_000
 """Largest text, BLOB or row that a script may make."""
 
@@ -18,6 +21,9 @@ _STEPS_A_CALL = 1000
 _MAX_PAGES = 20_000
 _NAME_LENGTH = 200
 _ANSWER_BYTES = 200_000
+_PROBE_ROWS = 10
+# A message has a bound on its values as well as on its bytes.
+_NODE_BYTES = 40
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: VALUE_BYTES,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 200_000,
@@ -29,6 +35,9 @@ _PRAGMAS = frozenset(
     (
         *("table_info", "table_xinfo", "table_list", "index_list", "index_info"),
         *("foreign_key_list", "foreign_key_check", "foreign_keys", "defer_foreign_keys"),
+        # SQLite runs quick_check by itself where a column with a CHECK is added.
+        *("integrity_check", "quick_check", "legacy_alter_table", "recursive_triggers"),
+        *("index_xinfo", "database_list", "user_version", "optimize"),
     )
 )
 _REFUSED_FUNCTIONS = frozenset(("load_extension", "random", "randomblob"))
@@ -152,82 +161,118 @@ class WritableDatabase:
             self._connection.rollback()
         return outcome
 
-    def state(self, *, rows: int, size: int) -> dict[str, Any]:
-        """Return what the database holds, as plain data.
-
-        Args:
-            rows: Rows of all tables after which the rest is left out, which `"cut"` tells.
-            size: Bytes of names and values after which it is.
-        """
-        connection = self._connection
-        kinds = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
-        tables = {}
-        cut = False
-        for kind, name in sorted(kinds):
-            if kind != "table" or str(name).lower().startswith("sqlite_"):
-                continue
-            quoted = _quoted(name)
-            facts = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
-            columns = [fact[1] for fact in facts]
-            references = sorted(self._references(quoted))
-            indexes = sorted(self._indexes(quoted))
-            size -= _size((name, *facts, *references, *indexes))
-            if size < 0:
-                cut = True
-                break
-            listed = ", ".join(map(_quoted, columns))
-            found: list[tuple[Any, ...]] = []
-            for row in connection.execute(f"SELECT {listed} FROM {quoted}"):
-                size -= _size(row)
-                if len(found) >= rows or size < 0:
-                    cut = True
-                    break
-                found.append(row)
-            rows -= len(found)
-            tables[str(name)[:_NAME_LENGTH]] = {
-                "columns": [
-                    (str(name), str(declared).upper(), bool(filled or key), key, hidden)
-                    for _, name, declared, filled, _, key, hidden in facts
-                ],
-                "rows": found,
-                "references": references,
-                "indexes": indexes,
-            }
-        others = sorted(
-            (str(kind), str(name)) for kind, name in kinds if kind in ("view", "trigger")
-        )
-        if _size(others) > size:
-            cut, others = True, []
-        return {
-            "tables": tables,
-            "others": others,
-            "sound": self._is_sound(),
-            "cut": cut,
-        }
-
     def bytes(self) -> bytes:
         """Return the database's file."""
         return self._connection.serialize()
 
-    def _references(self, quoted: str) -> Iterator[tuple[str, str, str, str, str]]:
-        found = self._connection.execute(f"PRAGMA foreign_key_list({quoted})").fetchall()
-        for _, _, target, column, key, on_update, on_delete, _ in found:
-            yield str(column), str(target), str(key or "id"), str(on_update), str(on_delete)
 
-    def _indexes(self, quoted: str) -> Iterator[tuple[bool, bool, tuple[str, ...]]]:
-        """Yield of each index but the primary key's: unique, partial, and its columns."""
-        found = self._connection.execute(f"PRAGMA index_list({quoted})").fetchall()
-        for _, name, unique, origin, partial in found:
-            if origin != "pk":
-                parts = self._connection.execute(f"PRAGMA index_info({_quoted(name)})").fetchall()
-                columns = tuple(str(part[2] or "(expression)") for part in parts)
-                yield bool(unique), bool(partial), columns
+def state_of(data: bytes, *, rows: int, size: int) -> dict[str, Any]:
+    """Return what a database holds, as plain data.
 
-    def _is_sound(self) -> bool:
-        """Return whether what is stored keeps every constraint."""
-        broken = self._connection.execute("PRAGMA foreign_key_check").fetchone()
-        checked = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-        return broken is None and checked == ("ok",)
+    It is read over a connection of its own: on the script's, a temporary table would be seen in the
+    place of one of the same name.
+
+    Args:
+        data: The bytes of its file.
+        rows: Rows of all tables after which the rest is left out, which `"cut"` tells.
+        size: Bytes of names and values after which it is.
+    """
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        connection.deserialize(data)
+        connection.text_factory = _text
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
+        return _read_state(connection, rows, size)
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError):
+        # A schema can be made that nobody can read, such as a column whose value is an error.
+        return {"tables": {}, "others": [], "sound": False, "cut": False}
+    finally:
+        connection.close()
+
+
+def _read_state(connection: sqlite3.Connection, rows: int, size: int) -> dict[str, Any]:
+    kinds = connection.execute("SELECT type, name FROM main.sqlite_master").fetchall()
+    tables = {}
+    cut = False
+    for kind, name in sorted(kinds):
+        if kind != "table" or str(name).lower().startswith("sqlite_"):
+            continue
+        quoted = _quoted(name)
+        facts = connection.execute(f"PRAGMA main.table_xinfo({quoted})").fetchall()
+        references = sorted(_references(connection, quoted))
+        indexes = sorted(_indexes(connection, quoted))
+        size -= _size((name, *facts, *references, *indexes))
+        if size < 0:
+            cut = True
+            break
+        listed = ", ".join(_quoted(fact[1]) for fact in facts)
+        found: list[tuple[Any, ...]] = []
+        for row in connection.execute(f"SELECT {listed} FROM main.{quoted}"):
+            size -= _size(row)
+            if len(found) >= rows or size < 0:
+                cut = True
+                break
+            found.append(row)
+        rows -= len(found)
+        tables[str(name)[:_NAME_LENGTH]] = {
+            "columns": [
+                (
+                    str(each),
+                    str(declared).upper(),
+                    bool(filled or key),
+                    key,
+                    hidden,
+                    _default(connection, default),
+                )
+                for _, each, declared, filled, default, key, hidden in facts
+            ],
+            "rows": found,
+            "references": references,
+            "indexes": indexes,
+        }
+    others = sorted((str(kind), str(name)) for kind, name in kinds if kind in ("view", "trigger"))
+    if _size(others) > size:
+        cut, others = True, []
+    sound = cut or _is_sound(connection)
+    return {"tables": tables, "others": others, "sound": sound, "cut": cut}
+
+
+def _default(connection: sqlite3.Connection, default: str | None) -> Any:
+    """Return the value of a column's default, however it is written."""
+    if default is None:
+        return None
+    try:
+        return connection.execute(f"SELECT {default}").fetchone()[0]
+    except (sqlite3.Error, sqlite3.Warning):
+        return str(default)[:_NAME_LENGTH]
+
+
+def _references(
+    connection: sqlite3.Connection, quoted: str
+) -> Iterator[tuple[str, str, str, str, str]]:
+    found = connection.execute(f"PRAGMA main.foreign_key_list({quoted})").fetchall()
+    for _, _, target, column, key, on_update, on_delete, _ in found:
+        yield str(column), str(target), str(key or "id"), str(on_update), str(on_delete)
+
+
+def _indexes(
+    connection: sqlite3.Connection, quoted: str
+) -> Iterator[tuple[bool, bool, tuple[str, ...]]]:
+    """Yield of each index but the primary key's: unique, partial, and its columns."""
+    found = connection.execute(f"PRAGMA main.index_list({quoted})").fetchall()
+    for _, name, unique, origin, partial in found:
+        if origin != "pk":
+            parts = connection.execute(f"PRAGMA main.index_info({_quoted(name)})").fetchall()
+            columns = tuple(str(part[2] or "(expression)") for part in parts)
+            yield bool(unique), bool(partial), columns
+
+
+def _is_sound(connection: sqlite3.Connection) -> bool:
+    """Return whether what is stored keeps every constraint."""
+    broken = connection.execute("PRAGMA foreign_key_check").fetchone()
+    checked = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    return broken is None and checked == ("ok",)
 
 
 def run_on_all(
@@ -257,21 +302,36 @@ def run_on_all(
         Plain data, one dict a database: `error` (of the first run that failed), `state`, and
         `probes`: whether each failed, and the last rows that it gave.
     """
-    answers = []
-    for data in databases:
+    return [
+        _run_on(data, script, times, probes, rows=rows, size=size, steps=steps, reverse=reverse)
+        for data in databases
+    ]
+
+
+def _run_on(
+    data: bytes,
+    script: str,
+    times: int,
+    probes: Sequence[str],
+    *,
+    rows: int,
+    size: int,
+    steps: int,
+    reverse: bool,
+) -> dict[str, Any]:
+    error = ""
+    for _ in range(times):
+        # A connection each, as if somebody ran it again: what is temporary is gone by then.
         with WritableDatabase(data, reverse=reverse) as database:
-            error = ""
-            for _ in range(times):
-                error = error or database.run(script, steps=steps).error
-            state = database.state(rows=rows, size=size)
-            probed = []
-            after = database.bytes() if probes and not state["cut"] else b""
-            for probe in probes if after else ():
-                with WritableDatabase(after) as copy:
-                    outcome = copy.run(probe, steps=steps, rows=rows)
-                    probed.append((bool(outcome.error), outcome.rows))
-        answers.append({"error": error[:2000], "state": state, "probes": probed})
-    return answers
+            error = error or database.run(script, steps=steps).error
+            data = database.bytes()
+    state = state_of(data, rows=rows, size=size)
+    probed = []
+    for probe in probes if state["sound"] and not state["cut"] else ():
+        with WritableDatabase(data) as copy:
+            outcome = copy.run(probe, steps=steps, rows=_PROBE_ROWS)
+            probed.append((bool(outcome.error), outcome.rows))
+    return {"error": error[:2000], "state": state, "probes": probed}
 
 
 def look(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,6 +353,8 @@ def main() -> None:
     import sandbox_channel  # type: ignore[import-not-found]
 
     request = execgym_codec.decode(sandbox_channel.receive())
+    # What fails from here on is the script's doing.
+    sandbox_channel.send(READY)
     if request["look"]:
         answer: Any = look(request)
     else:
@@ -336,10 +398,10 @@ def _first(cursor: sqlite3.Cursor, most: int) -> tuple[list[tuple[Any, ...]], bo
 def _size(value: Any) -> int:
     """Return about how many bytes it takes to tell a value."""
     if isinstance(value, (str, bytes)):
-        return 8 + 4 * len(value)
+        return _NODE_BYTES + 4 * len(value)
     if isinstance(value, (tuple, list)):
-        return 8 + sum(map(_size, value))
-    return 8
+        return _NODE_BYTES + sum(map(_size, value))
+    return _NODE_BYTES
 
 
 def _quoted(name: Any) -> str:

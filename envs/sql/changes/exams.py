@@ -12,9 +12,7 @@ import functools
 import itertools
 import random
 import threading
-from collections.abc import Iterator, Sequence
 
-from execgym.envs.sql.changes.change import Change
 from execgym.envs.sql.changes.driver import WritableDatabase
 from execgym.envs.sql.changes.hidden import hidden_change, variants
 from execgym.envs.sql.changes.mutants import script_mutants, typed_in
@@ -61,6 +59,7 @@ def _exam(task_id: str) -> ChangeExam:
     wrong = [
         *typed_in(attempt(change, "", shown).state, result.state),
         *script_mutants(change.script, hidden.columns),
+        *change.wrongs,
     ]
     left = [one for one in wrong if not wrong_in(result, attempt(change, one, shown))]
     generator = random.Random(f"exam/{task_id}")  # noqa: S311
@@ -77,27 +76,33 @@ def _exam(task_id: str) -> ChangeExam:
         best = min(range(len(candidates)), key=lambda index: (len(alive & survivors[index]), index))
         chosen.append(candidates.pop(best))
         alive &= survivors.pop(best)
-    for database in _planted(change, [database for database, _ in chosen]):
-        chosen.append((database, attempt(change, change.script, database)))
+    for script in change.plants:
+        planted = [_planted(script, database) for database, _ in chosen[: HIDDEN_DATABASES + 1]]
+        results = [attempt(change, change.script, database) for database in planted]
+        survivors = [
+            {one for one in change.wrongs if not wrong_in(expected, attempt(change, one, database))}
+            for database, expected in zip(planted, results, strict=True)
+        ]
+        best = min(range(len(planted)), key=lambda index: (len(survivors[index]), index))
+        chosen.append((planted[best], results[best]))
     return ChangeExam(
         tuple(database for database, _ in chosen), tuple(expected for _, expected in chosen)
     )
 
 
-def _planted(change: Change, databases: Sequence[bytes]) -> Iterator[bytes]:
-    for number, script in enumerate(change.plants, start=1):
-        with WritableDatabase(databases[number % len(databases)]) as database:
-            outcome = database.run(script, steps=MAX_STEPS)
-            if outcome.error:
-                raise UndeterminedError(f"a rare case cannot be planted: {outcome.error}")
-            yield database.bytes()
+def _planted(script: str, data: bytes) -> bytes:
+    with WritableDatabase(data) as database:
+        outcome = database.run(script, steps=MAX_STEPS)
+        if outcome.error:
+            raise UndeterminedError(f"a rare case cannot be planted: {outcome.error}")
+        return database.bytes()
 
 
 def surviving_mutants(task_id: str) -> list[str]:
     """Return the mutants of a change's reference that its exam would pass."""
     paper, hidden = exam(task_id), hidden_change(task_id)
     change = hidden.change
-    left = script_mutants(change.script, hidden.columns)
+    left = [*script_mutants(change.script, hidden.columns), *change.wrongs]
     for database, expected in zip(paper.databases, paper.expected, strict=True):
         left = [one for one in left if not wrong_in(expected, attempt(change, one, database))]
     return left

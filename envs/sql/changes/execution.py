@@ -112,6 +112,7 @@ async def run_script(
 async def _ask(sandbox: Sandbox, request: dict[str, Any]) -> tuple[Any, CommandResult]:
     process = await sandbox.start_python(_PROGRAM)
     await process.send(codec.encode(request))
+    ready = await process.receive()
     message = await process.receive()
     result = await process.wait()
     if message is not None:
@@ -123,6 +124,8 @@ async def _ask(sandbox: Sandbox, request: dict[str, Any]) -> tuple[Any, CommandR
         raise ScriptFailure(f"it hit its {result.limit} limit", result)
     if result.signal:
         raise ScriptFailure(f"it ended SQLite by signal {result.signal}", result)
+    if ready == driver.READY:
+        raise ScriptFailure(f"it ended SQLite with status {result.exit_code}", result)
     raise RuntimeError(
         f"the driver of changes gave no answer and ended with status {result.exit_code}: "
         f"{result.stderr[-500:].decode('utf-8', 'backslashreplace')}"

@@ -147,7 +147,7 @@ def move_children(scene: Scene) -> Change:
         kind="move_children",
         text=f"Let all {child.plural} of the {parent.singular} whose {title.label} is {first} "
         f"belong to the one whose {title.label} is {second}. Where there is no such "
-        f"{parent.singular}, nothing is to be changed.",
+        f"{parent.singular}, nothing is to be changed, and the script must not fail.",
         script=f"UPDATE {child.name} SET {link.name} = {target} WHERE {link.name} IN {source} "
         f"AND {exists};",
         alternatives=(

@@ -1,10 +1,11 @@
 """The state of a database, and whether a script has brought about the right one.
 
 The rules: the same tables with the same columns in whatever order, each with the same affinity,
-the same standing as key and NOT NULL; the same foreign keys; the same indexes, told by their
-columns and not by their names; no view and no trigger more or less; every constraint kept; and in
-every table the same rows, as a bag. Texts, BLOBs, NULL and whole numbers are equal when they are
-the same, other numbers when they are within 1e-9 of each other.
+the same standing as key and NOT NULL and the same default; the same foreign keys; the same
+indexes, told by their columns and not by their names; no view and no trigger more or less; every
+constraint kept; and in every table the same rows, as a bag. Texts, BLOBs, NULL and whole numbers
+are equal when they are the same, other numbers when they are within 1e-9 of each other. Collations
+and CHECKs cannot be compared; a task that asks for a CHECK has probes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class TableState:
     Attributes:
         columns: Names of its columns, in lower case.
         facts: Of each column its affinity, whether it is filled in every row, its place in the
-            primary key, and how it is hidden.
+            primary key, how it is hidden, and the value of its default.
         references: Foreign keys: column, target, its key, and what follows an update or a delete.
         indexes: Of each index whether it is unique, whether it is partial, and its columns.
         rows: Its rows.
@@ -75,8 +76,11 @@ def read_state(data: Any) -> DatabaseState:
 
 def _read_table(data: Any) -> TableState:
     facts = {}
-    for name, declared, filled, key, hidden in data["columns"]:
-        facts[str(name).lower()] = (affinity(str(declared)), bool(filled), int(key), int(hidden))
+    for name, declared, filled, key, hidden, default in data["columns"]:
+        if type(default) not in _PLAIN:
+            raise ValueError("a default is what no database has")
+        kind = affinity(str(declared))
+        facts[str(name).lower()] = (kind, bool(filled), int(key), int(hidden), default)
     rows = []
     for row in data["rows"]:
         if type(row) is not tuple or len(row) != len(data["columns"]):

@@ -6,7 +6,7 @@ from execgym.envs.sql.changes.change import Change
 from execgym.envs.sql.changes.single import NEW_KEYS, settable, value_for
 from execgym.envs.sql.questions import Scene
 from execgym.envs.sql.reference import quote
-from execgym.envs.sql.schemas import Table
+from execgym.envs.sql.schemas import Column, Table
 
 
 def delete_whole_branch(scene: Scene) -> Change:
@@ -46,7 +46,7 @@ def all_or_nothing(scene: Scene) -> Change:
     condition = scene.condition(child, without=(column,))
     value = value_for(scene, column)
     key = scene.one_of(NEW_KEYS)
-    insert, given = _insert(scene, table, key)
+    insert, given, planted = _insert(scene, table, key)
     update = f"UPDATE {child.name} SET {column.name} = {value} WHERE {condition.sql};"
     return Change(
         kind="all_or_nothing",
@@ -59,7 +59,12 @@ def all_or_nothing(scene: Scene) -> Change:
             f"BEGIN IMMEDIATE;\n{insert}\n{update}\nEND;",
         ),
         conditions=(condition.sql,),
-        plants=(_planted(table, key),),
+        plants=(planted,),
+        wrongs=(
+            f"{update}\n{insert}",
+            f"BEGIN;\n{update}\n{insert.replace('INSERT', 'INSERT OR IGNORE')}\nCOMMIT;",
+            f"BEGIN;\n{update}\n{insert.replace('INSERT', 'INSERT OR REPLACE')}\nCOMMIT;",
+        ),
     )
 
 
@@ -67,7 +72,7 @@ def add_or_renew(scene: Scene) -> Change:
     """A row is there afterwards with certain values, whether or not it was there before."""
     table = scene.schema.owner
     key = scene.one_of(NEW_KEYS)
-    insert, given = _insert(scene, table, key)
+    insert, given, planted = _insert(scene, table, key)
     filled = [column.name for column in table.columns if not column.missing][1:]
     renewed = ", ".join(f"{name} = excluded.{name}" for name in filled)
     row = insert.partition("VALUES ")[2].rstrip(";")
@@ -90,7 +95,17 @@ def add_or_renew(scene: Scene) -> Change:
             f"UPDATE {table.name} SET {set_all} WHERE id = {key};",
         ),
         times=2,
-        plants=(_planted(table, key),),
+        plants=(planted,),
+        wrongs=(
+            insert.replace("INSERT", "INSERT OR IGNORE"),
+            *([insert.replace("INSERT", "INSERT OR REPLACE")] if kept else []),
+            *(
+                f"{insert.rstrip(';')} ON CONFLICT (id) DO UPDATE SET "
+                + ", ".join(f"{name} = excluded.{name}" for name in filled if name != left_out)
+                for left_out in filled
+                if len(filled) > 1
+            ),
+        ),
     )
 
 
@@ -133,24 +148,36 @@ def exchange(scene: Scene) -> Change:
     )
 
 
-def _insert(scene: Scene, table: Table, key: int) -> tuple[str, str]:
-    """Return an INSERT of a new row and its values in words."""
+def _insert(scene: Scene, table: Table, key: int) -> tuple[str, str, str]:
+    """Return an INSERT of a new row, its values in words, and one of another row with its key."""
     columns = [column for column in table.columns if not column.missing]
     values = [str(key), *(value_for(scene, column) for column in columns[1:])]
     names = ", ".join(column.name for column in columns)
     given = ", ".join(
         f"{column.name} {value}" for column, value in zip(columns, values, strict=True)
     )
-    return f"INSERT INTO {table.name} ({names}) VALUES ({', '.join(values)});", given
-
-
-def _planted(table: Table, key: int) -> str:
-    """Return a script that gives the first row of a table, or a copy of it, a certain key."""
-    names = ", ".join(
-        f"{column.name} || ' the first'" if column.kind == "name" else column.name
-        for column in table.columns[1:]
+    asked = dict(zip(columns, values, strict=True))
+    others = [str(key), *(_another(column, asked.get(column)) for column in table.columns[1:])]
+    return (
+        f"INSERT INTO {table.name} ({names}) VALUES ({', '.join(values)});",
+        given,
+        f"INSERT INTO {table.name} VALUES ({', '.join(others)});",
     )
-    return f"INSERT INTO {table.name} SELECT {key}, {names} FROM {table.name} ORDER BY id LIMIT 1"
+
+
+def _another(column: Column, literal: str | None) -> str:
+    """Return a literal of a column other than one, and never NULL."""
+    if column.kind == "category":
+        return next(quote(value) for value in column.values[0] if quote(value) != literal)
+    if column.kind == "name":
+        return "'Planted Before'"
+    if column.kind == "day":
+        return "'1999-12-31'"
+    if column.kind == "flag":
+        return "0" if literal == "1" else "1"
+    if column.kind == "whole":
+        return str(int(literal or int(column.low)) + 1)
+    return repr(round(float(literal or column.low) + 1.5, 2))
 
 
 LEVEL_4 = (delete_whole_branch, all_or_nothing, add_or_renew, keep_latest, exchange)

@@ -142,6 +142,7 @@ ATTACKS = {
     "a file through a file": [entry("a", data=b"x"), entry("a/b", data=b"x")],
     "a file twice": [entry("a", data=b"x"), entry("a", data=b"y")],
     "more than it may hold": [entry("a", data=bytes(600_000)), entry("b", data=bytes(600_000))],
+    "a path that is too deep": [entry("a/" * 200 + "f", data=b"x")],
     "a link to nothing": [entry("a", tarfile.SYMTYPE, link="")],
     "a name that is too long": [entry("x" * 300, data=b"x")],
 }
@@ -237,6 +238,28 @@ def test_what_cannot_be_unpacked_whole_leaves_nothing(base_image, tmp_path, monk
     def fail(stream, folder, max_bytes):
         with open(os.path.join(folder, "half"), "w") as file:
             file.write("x")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("execgym.sandbox.images.unpacking.extract", fail)
+    with pytest.raises(ImageError, match="No space left"):
+        unpack_image("base", tmp_path / "new")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("when", [float("inf"), float("nan"), 1e30, -1e30, -1.0])
+def test_a_time_that_no_file_can_have_is_the_nearest_that_one_can(folder, when):
+    file, made = entry("a", data=b"x"), entry("b", tarfile.DIRTYPE)
+    for member, _ in (file, made):
+        member.mtime = 0
+        member.pax_headers = {"mtime": repr(when)}
+    extract(archive(file, made), str(folder), LARGE)
+    assert 0 <= (folder / "a").stat().st_mtime <= 2**33
+
+
+def test_what_was_half_unpacked_goes_though_it_is_closed(tmp_path, monkeypatch, base_image):
+    def fail(stream, folder, max_bytes):
+        os.makedirs(os.path.join(folder, "closed", "inner"))
+        os.chmod(os.path.join(folder, "closed"), 0)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("execgym.sandbox.images.unpacking.extract", fail)

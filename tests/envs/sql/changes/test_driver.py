@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execgym.envs.sql.changes.driver import WritableDatabase, look, run_on_all, statements
+from execgym.envs.sql.changes.driver import WritableDatabase, look, run_on_all, state_of, statements
 from execgym.envs.sql.changes.trial import MAX_STATE_BYTES
 from execgym.envs.sql.driver import build_database
 from execgym.judging import codec
@@ -24,7 +24,7 @@ DATABASE = build_database(
 def run(script, steps=1_000_000, rows=10):
     with WritableDatabase(DATABASE) as database:
         outcome = database.run(script, steps=steps, rows=rows)
-        return outcome, database.state(rows=1000, size=100_000)
+        return outcome, state_of(database.bytes(), rows=1000, size=100_000)
 
 
 def owners(state):
@@ -189,14 +189,14 @@ def test_the_state_tells_tables_columns_keys_and_indexes():
     )
     table = state["tables"]["t"]
     assert table["columns"] == [
-        ("a", "INT", True, 1, 0),
-        ("b", "REAL", True, 0, 0),
-        ("c", "", False, 0, 2),
+        ("a", "INT", True, 1, 0, None),
+        ("b", "REAL", True, 0, 0, 1),
+        ("c", "", False, 0, 2, None),
     ]
     assert table["references"] == [("a", "owner", "id", "NO ACTION", "CASCADE")]
     assert table["indexes"] == [(False, True, ("b",)), (True, False, ("b", "a"))]
     assert state["others"] == [("view", "v")]
-    assert state["tables"]['odd " name']["columns"] == [("a b", "", False, 0, 0)]
+    assert state["tables"]['odd " name']["columns"] == [("a b", "", False, 0, 0, None)]
 
 
 def test_what_a_script_can_do_is_what_sqlites_own_shell_could_do_with_it():
@@ -249,3 +249,72 @@ def test_whatever_a_script_makes_what_is_told_of_it_is_bounded(name):
     seen = look({"databases": [DATABASE], "script": script, "steps": 10**7, "rows": 5000})
     for told in (answer, seen):
         assert len(codec.encode(told)) < 1_600_000
+
+
+def test_a_temporary_table_does_not_stand_in_the_place_of_a_real_one():
+    _, state = run(
+        "CREATE TEMP TABLE owner (id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
+        "INSERT INTO temp.owner SELECT id, 'shadow' FROM main.owner"
+    )
+    assert owners(state) == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE TABLE z (a REFERENCES owner(name))",
+        "ALTER TABLE owner ADD COLUMN g AS (abs(-9223372036854775807 - 1))",
+        "CREATE TABLE z (a DEFAULT (abs(-9223372036854775807 - 1)))",
+        "PRAGMA legacy_alter_table = ON; CREATE VIEW v AS SELECT * FROM item; DROP TABLE item",
+    ],
+)
+def test_a_schema_that_cannot_be_read_is_told_and_not_raised(script):
+    outcome, state = run(script)
+    assert outcome.error == ""
+    assert codec.encode(state)
+
+
+def test_very_many_values_are_bounded_as_very_many_bytes_are():
+    columns = ", ".join(f"c{number}" for number in range(100))
+    script = (
+        f"CREATE TABLE wide ({columns}); INSERT INTO wide (c0) WITH RECURSIVE n(i) AS "
+        "(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT i FROM n"
+    )
+    told = run_on_all(
+        [DATABASE] * 5,
+        script,
+        times=1,
+        probes=[],
+        rows=5000,
+        size=MAX_STATE_BYTES,
+        steps=10**7,
+    )
+    assert all(answer["state"]["cut"] for answer in told)
+    assert codec.encode(told)
+
+
+def test_what_is_temporary_is_gone_when_a_script_is_run_again():
+    (answer,) = run_on_all(
+        [DATABASE],
+        "CREATE TEMP TABLE w AS SELECT 1; INSERT OR IGNORE INTO owner VALUES (3, 'c')",
+        times=2,
+        probes=[],
+        rows=100,
+        size=MAX_STATE_BYTES,
+        steps=10**6,
+    )
+    assert answer["error"] == ""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "ALTER TABLE owner ADD COLUMN z INTEGER CHECK (z < 9)",
+        "PRAGMA integrity_check; PRAGMA quick_check; PRAGMA optimize",
+        "PRAGMA legacy_alter_table = ON; ALTER TABLE owner RENAME TO other",
+    ],
+)
+def test_what_migrations_do_is_allowed(script):
+    outcome, state = run(script)
+    assert outcome.error == ""
+    assert state["sound"]

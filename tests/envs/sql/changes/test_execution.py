@@ -18,8 +18,9 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 class Lying:
     """Stands where a sandbox would, and answers with whatever it is given."""
 
-    def __init__(self, message):
-        self._message = message
+    def __init__(self, message, exit_code=0):
+        self._messages = [b"ready", message]
+        self._exit_code = exit_code
 
     async def start_python(self, code):
         return self
@@ -28,10 +29,10 @@ class Lying:
         pass
 
     async def receive(self):
-        return self._message
+        return self._messages.pop(0)
 
     async def wait(self):
-        return CommandResult(exit_code=0)
+        return CommandResult(exit_code=self._exit_code)
 
 
 def in_sandbox(call, **limits):
@@ -70,11 +71,22 @@ LIES = {
 @pytest.mark.parametrize("name", LIES)
 def test_a_driver_that_lies_is_a_failed_script(name):
     async def tell():
-        sandbox = Lying(LIES[name])
         with pytest.raises(ScriptFailure):
-            await run_script(sandbox, "", [DATABASE], CHANGE)
-        sight, result = await look(sandbox, "", DATABASE, rows=5)
+            await run_script(Lying(LIES[name]), "", [DATABASE], CHANGE)
+        sight, result = await look(Lying(LIES[name]), "", DATABASE, rows=5)
         assert sight.error
         assert result.ok
+
+    asyncio.run(tell())
+
+
+def test_a_driver_that_dies_of_a_script_is_a_failed_script_and_one_that_never_began_is_an_error():
+    async def tell():
+        with pytest.raises(ScriptFailure, match="status 1"):
+            await run_script(Lying(None, exit_code=1), "", [DATABASE], CHANGE)
+        silent = Lying(None, exit_code=1)
+        silent._messages = [None, None]
+        with pytest.raises(RuntimeError, match="driver of changes"):
+            await run_script(silent, "", [DATABASE], CHANGE)
 
     asyncio.run(tell())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from execgym.envs.sql.changes.driver import WritableDatabase
+from execgym.envs.sql.changes.driver import WritableDatabase, state_of
 from execgym.envs.sql.changes.state import affinity, difference, read_state
 from execgym.envs.sql.driver import build_database
 
@@ -16,7 +16,7 @@ EMPTY = build_database(["CREATE TABLE kept (a)"], {})
 def state(script):
     with WritableDatabase(EMPTY) as database:
         assert database.run(script, steps=10**6).error == ""
-        return read_state(database.state(rows=1000, size=100_000))
+        return read_state(state_of(database.bytes(), rows=1000, size=100_000))
 
 
 SAME = {
@@ -31,7 +31,7 @@ SAME = {
     "a type of the same affinity": BASE.replace("TEXT", "VARCHAR(80)").replace("REAL", "DOUBLE"),
     "a key said to be filled": BASE.replace("PRIMARY KEY", "PRIMARY KEY NOT NULL"),
     "a number within rounding": BASE.replace("0.1", "0.1 + 1e-12"),
-    "a default": BASE.replace("rate REAL", "rate REAL DEFAULT 3"),
+    "a default that is none": BASE.replace("rate REAL", "rate REAL DEFAULT NULL"),
 }
 OTHER = {
     "another value": (BASE.replace("'b'", "'c'"), "rows of table owner"),
@@ -53,6 +53,7 @@ OTHER = {
     ),
     "another affinity": (BASE.replace("rate REAL", "rate TEXT"), "owner.rate is declared"),
     "no NOT NULL": (BASE.replace(" NOT NULL", ""), "owner.name is declared"),
+    "a default": (BASE.replace("rate REAL", "rate REAL DEFAULT 3"), "owner.rate is declared"),
     "an index": (BASE + "CREATE INDEX x ON owner (name);", "other indexes"),
     "a unique column": (BASE + "CREATE UNIQUE INDEX x ON owner (name);", "other indexes"),
     "a foreign key": (
@@ -94,11 +95,11 @@ def test_a_broken_constraint_is_said():
     [
         {"tables": {"a": None}},
         {"tables": {"a": {"columns": [], "rows": [(1,)], "references": [], "indexes": []}}},
-        {"tables": {"a": {"columns": [("b", "", 0, 0)], "rows": []}}},
+        {"tables": {"a": {"columns": [("b", "", 0, 0, None)], "rows": []}}},
         {
             "tables": {
                 "a": {
-                    "columns": [("b", "", False, 0, 0), ("B", "", False, 0, 0)],
+                    "columns": [("b", "", False, 0, 0, None), ("B", "", False, 0, 0, None)],
                     "rows": [],
                     "references": [],
                     "indexes": [],
@@ -108,7 +109,7 @@ def test_a_broken_constraint_is_said():
         {
             "tables": {
                 "a": {
-                    "columns": [("b", "", False, 0, 0)],
+                    "columns": [("b", "", False, 0, 0, None)],
                     "rows": [(True,)],
                     "references": [],
                     "indexes": [],
@@ -143,3 +144,10 @@ def test_what_no_driver_tells_is_refused(change):
 )
 def test_affinities_are_sqlites(declared, expected):
     assert affinity(declared) == expected
+
+
+def test_defaults_are_told_by_their_values():
+    one, other = (
+        state(BASE.replace("rate REAL", f"rate REAL DEFAULT {text}")) for text in ("1", "(2 - 1)")
+    )
+    assert difference(one, other) == ""
